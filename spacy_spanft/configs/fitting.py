@@ -10,7 +10,6 @@ from confection import Config
 from spacy.training import Example
 
 from ..errors import SpanftError, counted, listed, shown
-from ..training.contrast import N_TEXTS
 from ..training.gold import DataSummary
 from ..training.probe import HANDFUL
 from ..training.readers.held_out import held_out
@@ -36,8 +35,8 @@ _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 # Up to so many texts, classifiers start from a probe; those of pairs, of scores, and of
 # a handful of texts then learn at a low rate.
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
-# Further training after contrast did not help.
-_EPOCHS_OF_CONTRAST, _LOWEST_RATE = 4, 5e-6
+# Several labels are learned by contrast as well, at a higher rate.
+_CONTRAST, _RATE_OF_CONTRAST, _EPOCHS_OF_CONTRAST = 30.0, 1e-4, 4
 # Up to so many sentences, a faster tagger finds too few entities.
 _FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
 _TOO_RARE = 2
@@ -46,7 +45,7 @@ VERY_LONG = 5000
 
 
 def fit_to_data(
-    config: Config, task: str, train: str, dev: str | None, *, contrast: bool
+    config: Config, task: str, train: str, dev: str | None
 ) -> tuple[dict[str, DataSummary], list[str], list[str], list[str]]:
     """Read the data of a config, check it, and set what depends on it.
 
@@ -59,25 +58,16 @@ def fit_to_data(
     warnings = _check_labels(data["train"], task, train)
     parts = ["dev"] if data["train"] is data["dev"] else names
     notes = [data[part].describe(names[part]) for part in parts]
-    has_dev = dev is not None
-    changes = fit_training(config, task, data, has_dev=has_dev, contrast=contrast)
+    changes = fit_training(config, task, data, has_dev=dev is not None)
     return data, notes, [*warnings, *_doubts(data, names, train)], changes
 
 
 def fit_training(
-    config: Config,
-    task: str,
-    data: Mapping[str, DataSummary],
-    *,
-    has_dev: bool,
-    contrast: bool,
+    config: Config, task: str, data: Mapping[str, DataSummary], *, has_dev: bool
 ) -> list[str]:
-    """Set the start, the steps, the windows and the range; return them in words.
-
-    contrast (bool): Whether the encoder may learn before the training loop, in which
-        case the span pooling learns nothing.
-    """
-    n_texts = len(data["train"].n_words)
+    """Set the start, the steps, the windows and the range; return them in words."""
+    train = data["train"]
+    n_texts = len(train.n_words)
     is_text = TASKS[task].component in _OF_TEXTS
     if is_text and n_texts <= _MOST_PROBED:
         config["initialize"]["after_init"]["probe"] = True
@@ -86,17 +76,16 @@ def fit_training(
     head_rate = config["training"]["optimizer"].get("head_rate")
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE
-    window = _fit_window(config, task, data["train"])
-    suits_contrast = contrast and task == "textcat" and window is None
-    if suits_contrast and _has_contrast(config, data["train"]):
-        steps = _fit_contrast(config, n_texts)
-    elif data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
-        steps = _fit_few_steps(config, n_texts, is_text, has_dev=has_dev)
+    window = _fit_window(config, task, train)
+    contrast = task == "textcat" and not window and _suits_contrast(config, train)
+    if contrast or train is data["dev"] or (has_dev and n_texts <= _FEW):
+        has_dev = train is not data["dev"]
+        steps = _fit_few_steps(config, n_texts, is_text, contrast, has_dev=has_dev)
     else:
         steps = _fit_steps(config, n_texts)
-    if data["train"] is data["dev"]:
+    if train is data["dev"]:
         steps += " None is held out; for scores in training, add --dev."
-    scores = _fit_range(config, task, [*data["train"].scores, *data["dev"].scores])
+    scores = _fit_range(config, task, [*train.scores, *data["dev"].scores])
     return [*filter(None, (steps, window, scores))]
 
 
@@ -183,7 +172,7 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
     return check_labels(data, path) if is_table else []
 
 
-def _has_contrast(config: Config, data: DataSummary) -> bool:
+def _suits_contrast(config: Config, data: DataSummary) -> bool:
     """Whether there are enough labels and texts, and a single rate."""
     n_labels = sum(n > _TOO_RARE for n in data.labels.values())
     is_sized = HANDFUL < len(data.n_words) <= _MOST_PROBED
@@ -191,32 +180,24 @@ def _has_contrast(config: Config, data: DataSummary) -> bool:
     return n_labels > 2 and is_sized and not has_head_rate
 
 
-def _fit_contrast(config: Config, n_texts: int) -> str:
-    """Let the encoder learn before spaCy's loop, which then hardly changes it."""
-    steps, _ = _OF_FEW_TEXTS
-    epochs = ceil(_EPOCHS_OF_CONTRAST * n_texts / N_TEXTS)
-    contrast = max(epochs, min(steps, _STEPS_A_TEXT * n_texts))
-    training = config["training"]
-    config["initialize"]["after_init"]["contrast"] = contrast
-    training["optimizer"]["learn_rate"]["initial_rate"] = _LOWEST_RATE
-    training["batcher"]["size"] = N_TEXTS
-    training |= {"max_epochs": 0, "max_steps": 1, "eval_frequency": 1}
-    note = f"{counted(n_texts, 'training text')}: {contrast} steps of {N_TEXTS} texts"
-    return f"{note}, in which the encoder learns by contrast, before the training loop."
-
-
 def _fit_few_steps(
-    config: Config, n_texts: int, is_text: bool, *, has_dev: bool
+    config: Config, n_texts: int, is_text: bool, contrast: bool, *, has_dev: bool
 ) -> str:
     """Set a fixed number of small steps, the last of which is evaluated."""
     training = config["training"]
     steps, size = _OF_FEW_TEXTS if is_text else _OF_FEW_SENTENCES
     if is_text:
         steps = min(steps, max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts))
+    if contrast:
+        config["components"]["textcat"]["model"]["contrast"] = _CONTRAST
+        training["optimizer"]["learn_rate"]["initial_rate"] = _RATE_OF_CONTRAST
+        training["optimizer"]["grad_clip"] = 1.0
+        steps = max(steps, 3 * ceil(_EPOCHS_OF_CONTRAST * n_texts / size / 3))
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
-    return f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts."
+    how = ", with contrast" if contrast else ""
+    return f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts{how}."
 
 
 def _fit_steps(config: Config, n_texts: int) -> str:

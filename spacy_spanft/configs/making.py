@@ -72,10 +72,7 @@ def config_for_data(
     if dev is not None and data_format(dev) == "table":
         others = {x: name for x, name in columns.items() if x not in SETTINGS}
         config["corpora"]["dev"] |= guess_columns(dev, others, task, columns)
-    contrast = settings.get("regime") is None
-    data, notes, warnings, changes = fit_to_data(
-        config, task, train, dev, contrast=contrast
-    )
+    data, notes, warnings, changes = fit_to_data(config, task, train, dev)
     return Made(config, task, data, [*detected, *notes], warnings, changes)
 
 
@@ -99,8 +96,7 @@ def task_config(
     segmentation (Optional[str]): "spans" for those of a segmenter, or "none" for
         windows alone; None takes spans for texts, and windows for tokens. Without a
         dictionary of the language, it makes the baseline for texts.
-    regime (Optional[str]): The name of one of REGIMES; None for that of the task (with
-        data, a text classifier may learn by contrast first).
+    regime (Optional[str]): The name of one of REGIMES; None for that of the task.
     transformer (Optional[str]): The name or folder of the encoder; None takes that of
         `default_encoder`, for a CPU or a gpu.
     dictionary (Optional[Union[str, Path]]): The file of the n-grams; None takes the

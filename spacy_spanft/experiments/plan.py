@@ -102,8 +102,7 @@ def plan_runs(
     pipeline (Optional[str]): The pipeline, as for `spanft init --pipeline`; None reads
         it in task.json, or detects it from the data.
     nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
-    epochs (Optional[int]): The number of epochs; None trains as `spanft init` says,
-        but without contrast.
+    epochs (Optional[int]): The number of epochs; None trains as `spanft init` says.
     overrides (Optional[Mapping[str, Any]]): Settings for all configs:
         {"training.dropout": 0.2}.
     """
@@ -211,14 +210,11 @@ def _read(config: Config, data: Data) -> Docs:
 
 
 def _fit(config: Config, task: Data, given: Mapping[str, Any], docs: Docs) -> None:
-    """Set what `spanft init` sets for data, unless given; but without contrast.
-
-    Arms with different spans can differ only in what is learned in the loop.
-    """
+    """Set what `spanft init` sets for data, unless given."""
     name = task.pipeline or ""
     examples = {x: (Example(doc, doc) for doc in y) for x, y in docs.items()}
     data = {x: summarize(y, name, str(task.files[x])) for x, y in examples.items()}
-    fit_training(config, name, data, has_dev=True, contrast=False)
+    fit_training(config, name, data, has_dev=True)
     for path in given:
         if not path.startswith("paths."):
             change(config, path, given[path], _RUNNER)

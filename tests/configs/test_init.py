@@ -239,23 +239,24 @@ def test_few_texts_are_all_trained_on():
         rate = training["optimizer"]["learn_rate"]["initial_rate"]
         assert rate == (2e-5 if n_rows <= 32 else 5e-5)
         assert made.config["initialize"]["after_init"]["probe"] is True
-        assert "contrast" not in made.config["initialize"]["after_init"]
+        assert "contrast" not in made.config["components"]["textcat"]["model"]
 
 
-def test_an_encoder_first_learns_what_three_labels_tell_apart():
-    for n_rows, contrast, dev in (
+def test_several_labels_are_learned_by_contrast_as_well():
+    for n_rows, n_steps, dev in (
         (33, 99, None),
         (48, 144, "t.jsonl"),
         (300, 150, None),
-        (800, 200, "t.jsonl"),
+        (800, 201, "t.jsonl"),
     ):
         write("t.jsonl", texts(n_rows, ["a", "b", "c"]))
         made = config_for_data("t.jsonl", dev)
-        assert made.config["initialize"]["after_init"]["contrast"] == contrast
+        assert made.config["components"]["textcat"]["model"]["contrast"] == 30.0
         training = made.config["training"]
-        assert training["max_steps"] == training["eval_frequency"] == 1
-        assert training["optimizer"]["learn_rate"]["initial_rate"] == 5e-6
-        assert f": {contrast} steps of 16 texts" in made.changes[0]
+        assert training["max_steps"] == n_steps
+        assert training["eval_frequency"] == (n_steps if dev is None else n_steps // 3)
+        assert training["optimizer"]["learn_rate"]["initial_rate"] == 1e-4
+        assert f": {n_steps} steps of 16 texts, with contrast" in made.changes[0]
         assert ("None is held out" in made.changes[0]) == (dev is None)
 
 
@@ -268,18 +269,16 @@ LONG = [{"text": "word " * 500, "label": "abc"[i % 3]} for i in range(60)]
         (texts(32, ["a", "b", "c"]), {}),
         (texts(2001, ["a", "b", "c"]), {"dev": "t.jsonl"}),
         (texts(60, ["a", "b"]), {}),
-        (texts(60, ["a", "b", "c"]), {"regime": "everything"}),
         (texts(60, ["a", "b", "c"]), {"regime": "grouped"}),
         (texts(60, ["a", "b", "c"]), {"regime": "head-first"}),
         (LONG, {}),
         (LONG, {"encoder": "spacy-transformers"}),
     ],
 )
-def test_without_contrast_the_loop_trains(rows, options):
+def test_other_data_are_learned_without_contrast(rows, options):
     write("t.jsonl", rows)
     config = config_for_data("t.jsonl", **options).config
-    assert "contrast" not in config["initialize"]["after_init"]
-    assert config["training"]["max_steps"] > 1
+    assert "contrast" not in config["components"]["textcat"]["model"]
 
 
 def test_few_sentences_are_all_trained_on_in_small_steps():

@@ -127,7 +127,7 @@ def test_without_epochs_it_trains_as_init_says(place):
     assert runs[0].config["training"]["max_steps"] == config["training"]["max_steps"]
 
 
-def test_arms_learn_in_the_loop_where_spans_can_count(place):
+def test_arms_of_several_labels_learn_by_contrast(place):
     encoder = save_encoder(Path("encoder"))
     for name, n in (("train", 60), ("dev", 30)):
         rows = "".join(f"{'abc'[i % 3]} {name} {i},{'abc'[i % 3]}\n" for i in range(n))
@@ -135,7 +135,7 @@ def test_arms_learn_in_the_loop_where_spans_can_count(place):
         Path(f"data/one/{name}.csv").write_text(f"text,label\n{rows}")
     how = {"overrides": {"paths.transformer": str(encoder)}, "epochs": None}
     (run,) = plan("data/one", seeds=[0], arms="{a: {}}", **how)
-    assert "contrast" not in run.config["initialize"]["after_init"]
+    assert run.config["components"]["textcat"]["model"]["contrast"] == 30.0
     assert run.config["training"]["max_steps"] == 150
 
 
