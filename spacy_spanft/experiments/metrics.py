@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import SpanftError, listed
-from ..pipeline.scorers import regression_scores
+from ..pipeline.scorers import matthews, regression_scores
 
 Rows = NDArray[Any]
 Score = Callable[[Rows], float]
@@ -213,21 +213,6 @@ def accuracy(rows: Rows) -> float:
     """Compute the share of right labels (n_docs, 2)."""
     rows = rows[rows[:, 0] >= 0]
     return float(np.mean(rows[:, 0] == rows[:, 1])) if len(rows) else 0.0
-
-
-def matthews(rows: Rows) -> float:
-    """Compute Matthews' correlation of right and predicted labels (n_docs, 2).
-
-    scikit-learn's takes a hundred times as long, mostly to check its input.
-    """
-    rows = rows[rows[:, 0] >= 0]
-    n = int(rows.max(initial=-1)) + 2  # no label is the last one
-    cells = np.bincount(rows[:, 0] * n + rows[:, 1] % n, minlength=n**2)
-    table = cells.reshape(n, n).astype(np.float64)
-    gold, guess, n_docs = table.sum(axis=1), table.sum(axis=0), table.sum()
-    both = np.trace(table) * n_docs - gold @ guess
-    of_gold, of_guess = n_docs**2 - gold @ gold, n_docs**2 - guess @ guess
-    return float(both / np.sqrt(of_gold * of_guess)) if of_gold * of_guess else 0.0
 
 
 # Labels that do not exclude each other: for each label its outcome, or its scores

@@ -27,13 +27,6 @@ def cannot_explain(layer: str) -> SpanftError:
     )
 
 
-def check_layers(layer: Model[Any, Any]) -> None:
-    """Raise if a layer, or one inside it, is not a linear map for a given text."""
-    for node in layer.walk():
-        if not node.layers and node.name not in _LAYERS:
-            raise cannot_explain(node.name)
-
-
 def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     """Bring what is multiplied with a layer's output back to its input.
 

@@ -18,12 +18,12 @@ from thinc.types import Ragged
 from thinc.util import get_width
 
 from ..ml.bilou import BEGIN, INSIDE, KINDS, LAST, OUT, UNIT, Ints
+from ..ml.layers.encoder_rows import join_rows
 from ..ml.layers.sequences import Sequences
 from ..ml.layers.span_tokens import lengths_of, tokens_of
 from ..pipeline.bilou_ner import BilouNER
 from .explanation import Contributions, Explanation, Part
-from .linear import cannot_explain, check_layers, pull_back
-from .text_scores import rows_of_doc
+from .linear import cannot_explain, pull_back
 
 # The layers that may follow the vectors of the tokens, and those of the spans.
 _TAGGER = {"fixed_dropout", "dropout", "softmax"}
@@ -40,7 +40,6 @@ def explain_spans(pipe: Any, docs: list[Doc], _: Any) -> Iterator[Explanation]:
     output, *last = leaves = [node for node in scorer.walk() if not node.layers]
     if " ".join(node.name for node in leaves) not in _SCORERS:
         raise cannot_explain(scorer.name)
-    check_layers(reducer)
     pipe.set_annotations(docs, pipe.predict(docs))
     # A softmax may have a column for the spans without a label.
     n_others = output.get_dim("nO") - len(pipe.labels)
@@ -124,7 +123,7 @@ def _vectors(
         encoder, layer = tok2vec.layers
         X = encoder.predict(docs)
         for i, doc in enumerate(docs):
-            rows = rows_of_doc(X, i)
+            rows = join_rows(layer.ops, [doc], [(X, i)])
             tokens = tokens_of(layer, rows)
             (features,) = layer.predict(rows)
             yield tokens.dataXd, features, partial(_to_tokens, layer, doc, tokens)

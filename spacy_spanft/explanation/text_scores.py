@@ -19,10 +19,10 @@ from thinc.types import Ragged
 
 from ..ml.alignment import Pieces, read_spans
 from ..ml.layers import span_pool
-from ..ml.layers.encoder_rows import DocRows
+from ..ml.layers.encoder_rows import DocRows, join_rows
 from ..ml.layers.span_pool import is_mean
 from .explanation import Contributions, Explanation, Floats, Part
-from .linear import check_layers, pull_back
+from .linear import pull_back
 
 # From a Doc and its parts to Docs without each of them, as the component gets them.
 Delete = Callable[[Doc, list[Part]], Iterator[Doc]]
@@ -46,7 +46,8 @@ def explain_texts(pipe: Any, docs: list[Doc], delete: Delete) -> Iterator[Explan
     pipe.set_annotations(docs, model.layers[-1].predict(pooled))
     labels, is_exclusive = tuple(pipe.labels), not model.attrs["multi_label"]
     for i, doc in enumerate(docs):
-        made = contributions(model, rows_of_doc(X, i), pooled[i])
+        rows = join_rows(model.ops, [doc], [(X, i)])
+        made = contributions(model, rows, pooled[i])
         lost = cache(partial(_lost, model, made, partial(delete, doc)))
         trace = partial(lambda made, span: made, made)
         yield Explanation(doc, labels, is_exclusive, None, trace, lost)
@@ -70,13 +71,6 @@ def _lost(
     return lost
 
 
-def rows_of_doc(X: DocRows, i: int) -> DocRows:
-    """Return the rows of one Doc of a batch."""
-    rows = X.vectors[X.starts[i] : X.starts[i + 1]]
-    cls = None if X.cls is None else X.cls[i : i + 1]
-    return DocRows(X.docs[i : i + 1], rows, [0, len(rows)], X.encodings[i : i + 1], cls)
-
-
 def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributions:
     """Take the scores of one text apart.
 
@@ -85,7 +79,6 @@ def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributi
     ops: Any = model.ops
     layers = model.get_ref("pooled")
     pool, *beside = [layers] if layers.name in POOLS else layers.layers
-    check_layers(pool.layers[1])
     output = model.get_ref("output_layer")
     W: Any = output.get_param("W")
     b: Any = output.get_param("b")

@@ -262,7 +262,9 @@ def _sums(scores: Floats, sizes: Ints) -> tuple[Floats, Floats]:
     for rows in steps:
         before[rows] += _forward(before[rows - 1])
     for rows in reversed(steps):
-        after[rows - 1] = _backward(scores[rows] + after[rows])
+        # From here back to the token before, B and L change their roles.
+        mirrored = _mirrored(scores[rows] + after[rows])
+        after[rows - 1] = _mirrored(_forward(mirrored))
     return before, after
 
 
@@ -276,11 +278,6 @@ def _forward(sums: Floats) -> Floats:
     goes_on = np.logaddexp(inner[:, :, BEGIN], inner[:, :, INSIDE])
     tags[:, :, INSIDE] = tags[:, :, LAST] = goes_on
     return np.concatenate([outside, tags.reshape(len(sums), -1)], axis=1)
-
-
-def _backward(sums: Floats) -> Floats:
-    """Go one token back, where B and L have changed their roles."""
-    return _mirrored(_forward(_mirrored(sums)))
 
 
 def _mirrored(sums: Floats) -> Floats:

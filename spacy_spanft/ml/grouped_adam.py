@@ -1,6 +1,5 @@
 """Adam with rates of their own for transformers, and for the layers on top of them."""
 
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, MutableMapping
 from typing import Any
@@ -12,7 +11,7 @@ from thinc.optimizers import FloatOrSeq
 from thinc.types import FloatsXd
 from torch.optim.adamw import adamw
 
-from ..errors import SpanftError, check_number, listed
+from ..errors import SpanftError, check_number
 from .parameter_groups import Key, ParameterGroup, groups_with
 
 
@@ -129,23 +128,8 @@ class GroupedAdam(Optimizer):
                     "spacy-spanft.group_parameters.v1, or in a training loop of your "
                     "own, call spacy_spanft.training.regimes.bind(nlp)."
                 )
-            if not self._groups:
-                self._warn_unused({group.part for group in groups.values()})
             self._groups.update(groups)
         return self._groups[key]
-
-    def _warn_unused(self, parts: set[str]) -> None:
-        settings = {f"{part}_rate": part for part in self._own_rates}
-        if self.layer_decay != 1.0:
-            settings["layer_decay"] = "transformer"
-        unused = [name for name, part in settings.items() if part not in parts]
-        if unused:
-            warnings.warn(
-                f"[training.optimizer] has {listed(unused)}, but the pipeline has no "
-                "parameter that learns at that rate: no transformer of "
-                "spacy-transformers or spacy-spanft, or no component on top of one.",
-                stacklevel=2,
-            )
 
 
 Named = Iterable[tuple[str, torch.nn.Parameter]]

@@ -55,21 +55,15 @@ def join_pair(first: str, second: str, separator: str = SEPARATOR) -> str:
             f"The first text of a pair contains the separator {shown(separator)}: "
             f"{shown(first)}. Remove it, or choose another separator."
         )
-    return f"{first} {separator} {second}"
+    return " ".join([first, separator, second])
 
 
 def join_pairs(
     pairs: Iterable[tuple[str, str]], separator: str = SEPARATOR
 ) -> Iterator[str]:
     """Join the texts of each pair, for `nlp.pipe`; see `join_pair`."""
-    for pair in pairs:
-        is_pair = not isinstance(pair, str) and len(pair) == 2
-        if not is_pair or not all(isinstance(text, str) for text in pair):
-            raise SpanftError(
-                f"{shown(pair)} is not a pair of texts. Give two strings for each: "
-                "[(first, second), ...]."
-            )
-        yield join_pair(*pair, separator)
+    for first, second in pairs:
+        yield join_pair(first, second, separator)
 
 
 def split_pair(doc: "Doc", separator: str = SEPARATOR) -> Pair:

@@ -99,12 +99,7 @@ def _texts(
 
 
 def texts_from_dataset(
-    name: str,
-    config: str | None = None,
-    *,
-    split: str = "train",
-    column: str = "text",
-    streaming: bool = True,
+    name: str, config: str | None, split: str, column: str, streaming: bool
 ) -> Iterator[str]:
     """Read the texts in one column of a dataset that are not empty."""
     dataset = load_split(name, config, split, streaming)
@@ -120,13 +115,7 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
     """
     import datasets
 
-    folder = Path(name)
-    if folder.is_file():
-        raise SpanftError(
-            f"{name!r} is a file, not a dataset. Files are read by "
-            "NgramDictionary.from_files (name them without --dataset)."
-        )
-    is_saved = any((folder / f).exists() for f in ("dataset_dict.json", "state.json"))
+    is_saved = any(Path(name, f).exists() for f in ("dataset_dict.json", "state.json"))
     try:
         if not is_saved:
             return datasets.load_dataset(name, config, split=split, streaming=streaming)

@@ -164,11 +164,7 @@ class BilouNER(TrainablePipe):
             labels = sorted({ent.label_ for ent in ents})
         for label in labels:
             self.add_label(label)
-        if not self.labels:
-            raise SpanftError(
-                f"{self.name!r} has no labels: no training example has an entity "
-                "(doc.ents). Check the path and the @readers of [corpora.train]."
-            )
+        self._require_labels()
         check_weight_names(self.name, self.class_weights, ["O", *self.labels])
         self._warn_of_unlearnable(get_examples())
         self.model.set_dim("nO", len(tag_names(self.labels)), force=True)

@@ -53,9 +53,10 @@ def classification_scores(
     names = ("cats_accuracy", "cats_matthews", "cats_f1")
     if not gold:
         return dict.fromkeys(names)
+    _, numbers = np.unique([*gold, *guess], return_inverse=True)
     scores: Scores = {
         "cats_accuracy": mean(g == p for g, p in zip(gold, guess, strict=True)),
-        "cats_matthews": matthews(gold, guess),
+        "cats_matthews": matthews(numbers.reshape(2, -1).T),
     }
     if positive_label is not None:
         right = PRFScore()
@@ -67,18 +68,23 @@ def classification_scores(
     return scores
 
 
-def matthews(gold: Sequence[str], guess: Sequence[str]) -> float:
+def matthews(rows: NDArray[np.int64]) -> float:
     """Compute the Matthews correlation of labels, of any number (Gorodkin, 2004).
 
+    scikit-learn's takes a hundred times as long, mostly to check its input.
+
+    rows (NDArray[int64]): The numbers of the right and the predicted label (n_docs, 2);
+        -1 is no label. Docs without a right one do not count.
     RETURNS (float): From -1 to 1; 0 where either side has the same label all over.
     """
-    labels, numbers = np.unique([*gold, *guess], return_inverse=True)
-    confusion = np.zeros((len(labels), len(labels)))
-    np.add.at(confusion, (numbers[: len(gold)], numbers[len(gold) :]), 1)
-    n, of_gold, of_guess = len(gold), confusion.sum(axis=1), confusion.sum(axis=0)
-    covariance = np.trace(confusion) * n - of_gold @ of_guess
-    variances = (n**2 - of_gold @ of_gold) * (n**2 - of_guess @ of_guess)
-    return float(covariance / np.sqrt(variances)) if variances else 0.0
+    rows = rows[rows[:, 0] >= 0]
+    n = int(rows.max(initial=-1)) + 2  # no label is the last one
+    cells = np.bincount(rows[:, 0] * n + rows[:, 1] % n, minlength=n**2)
+    table = cells.reshape(n, n).astype(np.float64)
+    gold, guess, n_docs = table.sum(axis=1), table.sum(axis=0), table.sum()
+    both = np.trace(table) * n_docs - gold @ guess
+    of_gold, of_guess = n_docs**2 - gold @ gold, n_docs**2 - guess @ guess
+    return float(both / np.sqrt(of_gold * of_guess)) if of_gold * of_guess else 0.0
 
 
 def make_regression_scorer(label: str = "score") -> ScoreExamples:

@@ -104,12 +104,6 @@ class SpanSegmenter(Pipe):
         """Let the segmenter cut Docs, and check its results."""
         name = self._segmenter_name
         results = self.segmenter(docs)
-        if not isinstance(results, Sequence) or len(results) != len(docs):
-            raise SpanftError(
-                f"The segmenter {name} returned {shown(results)} for {len(docs)} Docs. "
-                "It must return a list with the spans of each Doc: [[(start, end), "
-                "...], ...]."
-            )
         pairs = zip(docs, results, strict=True)
         return [checked(doc, spans, name) for doc, spans in pairs]
 
@@ -151,11 +145,6 @@ class SpanSegmenter(Pipe):
         self._unread = None
         if isinstance(dictionary, str | Path):
             dictionary = NgramDictionary.from_disk(dictionary)
-        if dictionary is not None and not isinstance(dictionary, NgramDictionary):
-            kind = type(dictionary).__name__
-            raise SpanftError(
-                f"The dictionary is {shown(dictionary)} ({kind}), no NgramDictionary."
-            )
         if hasattr(self.segmenter, "initialize"):
             self.segmenter.initialize(nlp, dictionary)
         elif dictionary is not None:

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from textwrap import shorten
 from typing import Any
 
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
+from spacy.pipeline import Tok2Vec
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 from thinc.api import Model, NumpyOps, Optimizer, reduce_mean
@@ -48,7 +47,7 @@ class PendingGradient:
         }
     },
 )
-class SpanftEncoder(TrainablePipe):
+class SpanftEncoder(Tok2Vec):
     """Encodes Docs for the components after it that have an EncoderListener.
 
     A Doc loses its vectors as soon as all of them have read them. They are computed
@@ -70,41 +69,18 @@ class SpanftEncoder(TrainablePipe):
     ) -> None:
         """Make the component."""
         check_number("n_sorted", n_sorted, lambda n: n >= 1, "1 or more")
-        self.vocab = nlp.vocab
-        self.model = model
-        self.name = name
+        super().__init__(nlp.vocab, model, name)
         self.cfg = {"n_sorted": n_sorted, "set_tensor": set_tensor}
-        self.listener_map: dict[str, list[EncoderListener]] = {}
         self.shared = SharedEncoder(model)
         self._pending: PendingGradient | None = None
         self._tokens = rows_to_tokens(reduce_mean())
 
-    @property
-    def listeners(self) -> list[EncoderListener]:
-        """All listeners, in the order of their components."""
-        return list(chain.from_iterable(self.listener_map.values()))
-
-    @property
-    def listening_components(self) -> list[str]:
-        """The names of the components that listen."""
-        return list(self.listener_map)
-
-    def add_listener(self, listener: EncoderListener, component_name: str) -> None:
+    def add_listener(self, listener: Any, component_name: str) -> None:
         """Let a listener of a component listen to this one."""
-        listeners = self.listener_map.setdefault(component_name, [])
-        if not any(other is listener for other in listeners):
-            listeners.append(listener)
+        super().add_listener(listener, component_name)
         listener.encoder = self.shared
         if self.model.has_dim("nO"):
             listener.set_dim("nO", self.model.get_dim("nO"), force=True)
-
-    def remove_listener(self, listener: EncoderListener, component_name: str) -> bool:
-        """Remove a listener, and return whether it was there."""
-        listeners = self.listener_map.pop(component_name, [])
-        left = [other for other in listeners if other is not listener]
-        if left:
-            self.listener_map[component_name] = left
-        return len(left) < len(listeners)
 
     def find_listeners(self, component: Any) -> None:
         """Add the listeners of another component to this one.
@@ -167,6 +143,7 @@ class SpanftEncoder(TrainablePipe):
         else:
             rows, backprop = self.shared.rows_of(docs, learn=True), no_gradient
         self._pending = PendingGradient(backprop, len(self.listeners), sgd)
+        listener: Any
         for listener in self.listeners:
             listener.receive(rows, partial(self._take, self._pending, losses))
         return losses

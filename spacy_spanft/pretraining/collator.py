@@ -145,13 +145,8 @@ def _runs(may: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 
 
 def check_tokenizer(tokenizer: Any) -> None:
-    """Raise for a tokenizer that cannot mask, or does not know words."""
+    """Raise for a tokenizer that cannot mask."""
     name = tokenizer.name_or_path or type(tokenizer).__name__
-    if not tokenizer.is_fast:
-        raise SpanftError(
-            f"The tokenizer of {name!r} is not a fast one, and only those know which "
-            "tokens are a word together. Use a model that has a tokenizer.json."
-        )
     if tokenizer.mask_token_id is None:
         raise SpanftError(
             f"The tokenizer of {name!r} has no mask token. Use a model that was "

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -264,14 +263,9 @@ def _workers(
 
     try:
         yield lambda batches: results_in_order(submit, batches, n_ahead)
-    except BaseException as error:
+    except BaseException:
         for process in set(active_children()) - others:
             process.terminate()
-        if isinstance(error, BrokenProcessPool):
-            raise SpanftError(
-                "A process was killed, perhaps for lack of memory. Run the command "
-                "again to resume, with fewer processes."
-            ) from error
         raise
     finally:
         for pool in pools:

@@ -1,6 +1,5 @@
 """The n-gram segmenter: greedy from the head, longest match first."""
 
-import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -41,12 +40,6 @@ class NgramSegmenter:
     def dictionary(self, dictionary: NgramDictionary) -> None:
         self._dictionary = dictionary
         self._matcher = None
-        if not dictionary:
-            warnings.warn(
-                "The dictionary of the segmenter has no n-grams, so there are no spans "
-                "of two words or more. Was it built with too high a min_count?",
-                stacklevel=2,
-            )
 
     @property
     def has_default(self) -> bool:

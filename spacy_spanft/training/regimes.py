@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from thinc.api import Model
 
-from ..errors import SpanftError, warn
+from ..errors import SpanftError
 from ..ml.parameter_groups import bind, models, shim_of, transformers
 from ..util._compat import forward_of, set_forward, torch_module
 from .schedules import first_step
@@ -39,18 +39,12 @@ def freeze_transformer(
 
     def freeze(nlp: Language, info: dict[str, Any]) -> None:
         bind(nlp)
-        is_first = info["step"] == 0 or nlp not in configs
-        if is_first:
+        if info["step"] == 0 or nlp not in configs:
             configs[nlp] = nlp.config.interpolate().get("training", {})
         max_steps = configs[nlp].get("max_steps", 0)
         if until_share is not None and not max_steps:
             raise SpanftError("until_share needs [training] max_steps, which is 0.")
         thaws_at = until_step or first_step(until_share or 0.0, max_steps)
-        if is_first and max_steps and thaws_at >= max_steps:
-            warn(
-                f"The transformer is frozen until step {thaws_at:,}, but training ends "
-                f"at {max_steps:,}: only the head learns."
-            )
         for transformer in _trained_transformers(nlp, configs[nlp]):
             frozen = vars(shim_of(transformer)).get("finish_update")
             if isinstance(frozen, _Frozen):  # in an update that was never finished

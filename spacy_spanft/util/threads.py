@@ -5,6 +5,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import parent_process
 from threading import Thread
@@ -29,12 +30,18 @@ def results_in_order(
 ) -> Iterator[U]:
     """Yield the results of items, of which n_ahead are submitted before they are."""
     ahead: deque[Future[U]] = deque()
-    for item in items:
-        ahead.append(submit(item))
-        if len(ahead) > n_ahead:
+    try:
+        for item in items:
+            ahead.append(submit(item))
+            if len(ahead) > n_ahead:
+                yield ahead.popleft().result()
+        while ahead:
             yield ahead.popleft().result()
-    while ahead:
-        yield ahead.popleft().result()
+    except BrokenProcessPool as error:
+        raise SpanftError(
+            "A process was killed, perhaps for lack of memory. Run the command again, "
+            "with fewer processes."
+        ) from error
 
 
 def map_threaded(

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.null_simulation import Setting, simulate
-from spacy_spanft.experiments.metrics import accuracy, count_score, matthews
+from spacy_spanft.experiments.metrics import accuracy, count_score
 from spacy_spanft.experiments.significance import (
     Scores,
     holm_adjusted,
@@ -13,6 +13,7 @@ from spacy_spanft.experiments.significance import (
     models_difference,
     resample,
 )
+from spacy_spanft.pipeline.scorers import matthews
 
 
 def rows_of(gold, right):

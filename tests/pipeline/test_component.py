@@ -136,15 +136,13 @@ def segmenting(segmenter):
 
 
 def test_wrong_spans_of_a_segmenter():
-    for spans in (
-        *([(0, 3), (2, 4)], [(2, 3), (0, 1)], [(0, 5)], [(-1, 2)], [(1, 1)]),
-        *([0, 2], [(0, 2, None)], [(0.0, 2.7)]),
-    ):
+    wrong = [(0, 3), (2, 4)], [(2, 3), (0, 1)], [(0, 5)], [(-1, 2)], [(1, 1)]
+    for spans in wrong:
         cut = segmenting(lambda docs, spans=spans: [spans])
         with pytest.raises(SpanftError, match=r"gave the span .* Doc of 4 tokens"):
             cut("a b c d")
-    with pytest.raises(SpanftError, match="It must return a list"):
-        segmenting(lambda docs: None)("a b")
+    with pytest.raises(ValueError, match="shorter than argument 1"):
+        segmenting(lambda docs: [])("a b")
 
 
 def test_spans_of_spacy_and_numbers_of_numpy():

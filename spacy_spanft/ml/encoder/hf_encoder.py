@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from inspect import signature
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -67,7 +67,7 @@ def huggingface_encoder(
     transformer_config: dict[str, Any] = SimpleFrozenDict(),
     gradient_checkpointing: bool = False,
     compile: bool = False,
-    trust_remote_code: bool = False,
+    trust_remote_code: Literal[False] = False,
 ) -> HfEncoder:
     """Build `spacy-spanft.HuggingFaceEncoder.v1`, for the component `spanft_encoder`.
 
@@ -100,13 +100,6 @@ def huggingface_encoder(
     trust_remote_code (bool): Must be false: code that comes with an encoder never runs,
         as a pipeline trained with it could not be loaded.
     """
-    if trust_remote_code:
-        raise SpanftError(
-            "trust_remote_code is true, but code that comes with an encoder never "
-            "runs: a pipeline trained with it could not be loaded again. Set it to "
-            f"false; if {name!r} needs code of its own, use an encoder that "
-            "transformers implements itself."
-        )
     settings = EncoderSettings(
         name=name,
         window=window,
@@ -195,11 +188,6 @@ class EncoderShim(PyTorchShim):
             the windows, and the function that takes their gradient.
         """
         module, device = self.encoder.module, self.device
-        if is_train and self.settings.precision == "fp16" and device.type == "cpu":
-            raise SpanftError(
-                'precision = "fp16" trains on GPUs alone. On a CPU, take "bf16" or '
-                '"single".'
-            )
         if module.training != is_train:
             module.train(is_train)
         starts = np.cumsum(lengths) - lengths

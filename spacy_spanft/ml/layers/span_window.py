@@ -1,7 +1,6 @@
 """A convolution whose windows stand at every row and never leave their sequence."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -17,23 +16,13 @@ InT = Ragged
 OutT = Ragged
 
 
-def span_window(
-    kernel_size: int = 3,
-    nO: int | None = None,
-    nI: int | None = None,
-    *,
-    init_W: Callable[..., Any] = glorot_uniform_init,
-    before: int = 0,
-) -> Model[InT, OutT]:
+def span_window(kernel_size: int = 3, *, before: int = 0) -> Model[InT, OutT]:
     """Make the layer: c_j = ReLU(W [t_j ... t_(j+k-1)] + b), zeros after the end.
 
     No window is ever padded or copied together: W is k matrices, one for each slot of
     the window, and each is applied to the rows that have such a neighbor only.
 
     kernel_size (int): The number of rows of a window (k).
-    nO (Optional[int]): The width of the output; None for that of the input.
-    nI (Optional[int]): The width of the input.
-    init_W (Callable): Sets up the weights.
     before (int): The number of rows of a window that stand before t_j; zeros before
         the beginning.
     RETURNS (Model[Ragged, Ragged]): Sequences (n_rows, nI) to sequences (n_rows, nO).
@@ -42,8 +31,8 @@ def span_window(
     return Model(
         "span_window",
         forward,
-        init=partial(init, init_W),
-        dims={"nO": nO, "nI": nI},
+        init=init,
+        dims={"nO": None, "nI": None},
         params={"W": None, "b": None},
         attrs={"kernel_size": kernel_size, "before": before},
     )
@@ -105,21 +94,14 @@ def neighbors(model: Model[InT, OutT], lengths: Ints) -> list[tuple[int, Any, in
     return list(zip(slots, at, offsets, strict=True))
 
 
-def init(
-    init_W: Callable[..., Any],
-    model: Model[InT, OutT],
-    X: InT | None = None,
-    Y: OutT | None = None,
-) -> None:
+def init(model: Model[InT, OutT], X: InT | None = None, Y: OutT | None = None) -> None:
     """Set up the weights as those of one dense layer over the whole window."""
     if X is not None:
         model.set_dim("nI", get_width(X))
-    if Y is not None:
-        model.set_dim("nO", get_width(Y))
     nI = model.get_dim("nI")
     if model.has_dim("nO") is None:
         model.set_dim("nO", nI)
     nO, k = model.get_dim("nO"), model.attrs["kernel_size"]
-    W = init_W(model.ops, (nO, k * nI))
+    W: Any = glorot_uniform_init(model.ops, (nO, k * nI))
     model.set_param("W", W.reshape(nO, k, nI).transpose(1, 0, 2).copy())
     model.set_param("b", model.ops.alloc1f(nO))

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from functools import partial
 from types import SimpleNamespace
@@ -218,11 +217,6 @@ def _map_in_processes(
 
     try:
         yield from results_in_order(submit, items, 2 * n_process)
-    except BrokenProcessPool as error:
-        raise SpanftError(
-            "A process that tokenized was killed, perhaps because memory ran out. Use "
-            "fewer: n_process (--n-process)."
-        ) from error
     finally:
         pool.shutdown(cancel_futures=True)
 
