@@ -115,7 +115,13 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
     """
     import datasets
 
-    is_saved = any(Path(name, f).exists() for f in ("dataset_dict.json", "state.json"))
+    folder = Path(name)
+    if folder.is_file():  # datasets would look for it on the hub, for half a minute
+        raise SpanftError(
+            f"{name!r} is a file, not a dataset. Files are read by "
+            "NgramDictionary.from_files (name them without --dataset)."
+        )
+    is_saved = any((folder / f).exists() for f in ("dataset_dict.json", "state.json"))
     try:
         if not is_saved:
             return datasets.load_dataset(name, config, split=split, streaming=streaming)

@@ -164,6 +164,7 @@ def test_saved_datasets(saved):
     [
         ({"column": "body"}, r"no column 'body'.*'text', 'id'"),
         ({"split": "test"}, r"no split 'test' .* It has: 'train'"),
+        ({"name": __file__}, "is a file, not a dataset"),
     ],
 )
 def test_wrong_settings_of_datasets(saved, settings, message):
