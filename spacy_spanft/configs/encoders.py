@@ -94,6 +94,16 @@ def is_here(name: str) -> bool:
     return Path(name).is_dir() or any(isinstance(path, str) for path in cached)
 
 
+def width_of(name: str) -> int:
+    """Return the width of an encoder, or BERT-base's if it cannot be looked up."""
+    from transformers import AutoConfig
+
+    try:
+        return int(AutoConfig.from_pretrained(name, **SAFE).hidden_size)
+    except Exception:  # whatever is wrong with it is said when it is loaded
+        return 768
+
+
 def _count_parameters(name: str) -> int:
     """Count the parameters of an encoder without reading its weights."""
     import torch

@@ -14,6 +14,7 @@ from ..training.gold import DataSummary
 from ..training.probe import HANDFUL
 from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
+from .encoders import width_of
 from .sources import check_labels, data_format, read_data, summarize
 from .templates import REGRESSOR, TASKS
 
@@ -37,6 +38,9 @@ _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
 # Several labels are learned by contrast as well, at a higher rate.
 _CONTRAST, _RATE_OF_CONTRAST, _EPOCHS_OF_CONTRAST = 30.0, 1e-4, 4
+# Of wider encoders, the rate falls, as Adam's should (Yang et al., 2022, "Tensor
+# Programs V").
+_WIDTH_OF_RATE = 384
 # Up to so many sentences, a faster tagger finds too few entities.
 _FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
 _TOO_RARE = 2
@@ -190,7 +194,9 @@ def _fit_few_steps(
         steps = min(steps, max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts))
     if contrast:
         config["components"]["textcat"]["model"]["contrast"] = _CONTRAST
-        training["optimizer"]["learn_rate"]["initial_rate"] = _RATE_OF_CONTRAST
+        width = max(_WIDTH_OF_RATE, width_of(config["paths"]["transformer"]))
+        rate = _RATE_OF_CONTRAST * _WIDTH_OF_RATE / width
+        training["optimizer"]["learn_rate"]["initial_rate"] = rate
         training["optimizer"]["grad_clip"] = 1.0
         steps = max(steps, 3 * ceil(_EPOCHS_OF_CONTRAST * n_texts / size / 3))
     frequency = steps // 3 if has_dev else steps

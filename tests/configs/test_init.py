@@ -12,7 +12,7 @@ import spacy
 from confection import Config
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import load_config, load_model_from_config
-from transformers import AutoModel
+from transformers import AutoModel, BertConfig
 
 from spacy_spanft.cli.init import Pipeline, Regime
 from spacy_spanft.configs import TASKS, config_for_data, config_text, task_config
@@ -242,7 +242,7 @@ def test_few_texts_are_all_trained_on():
         assert "contrast" not in made.config["components"]["textcat"]["model"]
 
 
-def test_several_labels_are_learned_by_contrast_as_well():
+def test_several_labels_are_learned_by_contrast_as_well(bert):
     for n_rows, n_steps, dev in (
         (33, 99, None),
         (48, 144, "t.jsonl"),
@@ -250,14 +250,24 @@ def test_several_labels_are_learned_by_contrast_as_well():
         (800, 201, "t.jsonl"),
     ):
         write("t.jsonl", texts(n_rows, ["a", "b", "c"]))
-        made = config_for_data("t.jsonl", dev)
+        made = config_for_data("t.jsonl", dev, transformer=str(bert))
         assert made.config["components"]["textcat"]["model"]["contrast"] == 30.0
         training = made.config["training"]
         assert training["max_steps"] == n_steps
         assert training["eval_frequency"] == (n_steps if dev is None else n_steps // 3)
+        assert training["optimizer"]["grad_clip"] == 1.0
         assert training["optimizer"]["learn_rate"]["initial_rate"] == 1e-4
         assert f": {n_steps} steps of 16 texts, with contrast" in made.changes[0]
         assert ("None is held out" in made.changes[0]) == (dev is None)
+
+
+def test_wide_encoders_learn_by_contrast_at_a_lower_rate():
+    BertConfig(hidden_size=768).save_pretrained("wide")
+    write("t.jsonl", texts(60, ["a", "b", "c"]))
+    for name in ("wide", "no/such"):
+        made = config_for_data("t.jsonl", transformer=name)
+        rate = made.config["training"]["optimizer"]["learn_rate"]["initial_rate"]
+        assert rate == pytest.approx(5e-5)
 
 
 LONG = [{"text": "word " * 500, "label": "abc"[i % 3]} for i in range(60)]
