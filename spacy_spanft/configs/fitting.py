@@ -16,7 +16,7 @@ from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
 from .encoders import width_of
 from .sources import check_labels, data_format, read_data, summarize
-from .templates import REGRESSOR, TASKS
+from .templates import REGIMES, REGRESSOR, TASKS
 
 # The components that read [CLS] of the first window.
 _OF_TEXTS = ("textcat", "textcat_multilabel", REGRESSOR)
@@ -36,7 +36,7 @@ _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 # Up to so many texts, classifiers start from a probe; those of pairs, of scores, and of
 # a handful of texts then learn at a low rate.
 _MOST_PROBED, _LOW_RATE = 2000, 2e-5
-# Several labels are learned by contrast as well, at a higher rate.
+# Several labels are learned by contrast as well, at higher rates of encoder and head.
 _CONTRAST, _RATE_OF_CONTRAST, _EPOCHS_OF_CONTRAST = 30.0, 1e-4, 4
 # Of wider encoders, the rate falls, as Adam's should (Yang et al., 2022, "Tensor
 # Programs V").
@@ -49,7 +49,7 @@ VERY_LONG = 5000
 
 
 def fit_to_data(
-    config: Config, task: str, train: str, dev: str | None
+    config: Config, task: str, train: str, dev: str | None, regime: str | None
 ) -> tuple[dict[str, DataSummary], list[str], list[str], list[str]]:
     """Read the data of a config, check it, and set what depends on it.
 
@@ -62,14 +62,22 @@ def fit_to_data(
     warnings = _check_labels(data["train"], task, train)
     parts = ["dev"] if data["train"] is data["dev"] else names
     notes = [data[part].describe(names[part]) for part in parts]
-    changes = fit_training(config, task, data, has_dev=dev is not None)
+    changes = fit_training(config, task, data, regime, has_dev=dev is not None)
     return data, notes, [*warnings, *_doubts(data, names, train)], changes
 
 
 def fit_training(
-    config: Config, task: str, data: Mapping[str, DataSummary], *, has_dev: bool
+    config: Config,
+    task: str,
+    data: Mapping[str, DataSummary],
+    regime: str | None,
+    *,
+    has_dev: bool,
 ) -> list[str]:
-    """Set the start, the steps, the windows and the range; return them in words."""
+    """Set the start, the steps, the windows and the range; return them in words.
+
+    regime (Optional[str]): That of the config, if a user named it; None may be changed.
+    """
     train = data["train"]
     n_texts = len(train.n_words)
     is_text = TASKS[task].component in _OF_TEXTS
@@ -81,7 +89,8 @@ def fit_training(
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, train)
-    contrast = task == "textcat" and not window and _suits_contrast(config, train)
+    is_free = task == "textcat" and window is None and regime is None
+    contrast = is_free and _suits_contrast(train)
     if contrast or train is data["dev"] or (has_dev and n_texts <= _FEW):
         has_dev = train is not data["dev"]
         steps = _fit_few_steps(config, n_texts, is_text, contrast, has_dev=has_dev)
@@ -176,12 +185,10 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
     return check_labels(data, path) if is_table else []
 
 
-def _suits_contrast(config: Config, data: DataSummary) -> bool:
-    """Whether there are enough labels and texts, and a single rate."""
+def _suits_contrast(data: DataSummary) -> bool:
+    """Whether there are several labels, and neither too few texts nor too many."""
     n_labels = sum(n > _TOO_RARE for n in data.labels.values())
-    is_sized = HANDFUL < len(data.n_words) <= _MOST_PROBED
-    has_head_rate = "head_rate" in config["training"]["optimizer"]
-    return n_labels > 2 and is_sized and not has_head_rate
+    return n_labels > 2 and HANDFUL < len(data.n_words) <= _MOST_PROBED
 
 
 def _fit_few_steps(
@@ -198,6 +205,7 @@ def _fit_few_steps(
         rate = _RATE_OF_CONTRAST * _WIDTH_OF_RATE / width
         training["optimizer"]["learn_rate"]["initial_rate"] = rate
         training["optimizer"]["grad_clip"] = 1.0
+        REGIMES["grouped"](config)
         steps = max(steps, 3 * ceil(_EPOCHS_OF_CONTRAST * n_texts / size / 3))
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size

@@ -72,7 +72,8 @@ def config_for_data(
     if dev is not None and data_format(dev) == "table":
         others = {x: name for x, name in columns.items() if x not in SETTINGS}
         config["corpora"]["dev"] |= guess_columns(dev, others, task, columns)
-    data, notes, warnings, changes = fit_to_data(config, task, train, dev)
+    how = train, dev, settings.get("regime")
+    data, notes, warnings, changes = fit_to_data(config, task, *how)
     return Made(config, task, data, [*detected, *notes], warnings, changes)
 
 

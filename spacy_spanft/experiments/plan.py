@@ -132,7 +132,7 @@ def plan_runs(
         docs = docs_by_reader[reader]
         is_fitted = epochs is None and not arm.has_file
         if is_fitted:
-            _fit(config, task, given, docs)
+            _fit(config, task, arm.regime or None, given, docs)
         if not is_fitted or "training.max_steps" in given:
             _set_steps(config, given, len(docs["train"]), epochs)
         notes[arm.name] = _fill_in(config, docs["train"], nltk_data) or notes[arm.name]
@@ -209,12 +209,14 @@ def _read(config: Config, data: Data) -> Docs:
     return {x: [eg.reference for eg in examples] for x, examples in read.items()}
 
 
-def _fit(config: Config, task: Data, given: Mapping[str, Any], docs: Docs) -> None:
+def _fit(
+    config: Config, task: Data, regime: str | None, given: Mapping[str, Any], docs: Docs
+) -> None:
     """Set what `spanft init` sets for data, unless given."""
     name = task.pipeline or ""
     examples = {x: (Example(doc, doc) for doc in y) for x, y in docs.items()}
     data = {x: summarize(y, name, str(task.files[x])) for x, y in examples.items()}
-    fit_training(config, name, data, has_dev=True)
+    fit_training(config, name, data, regime, has_dev=True)
     for path in given:
         if not path.startswith("paths."):
             change(config, path, given[path], _RUNNER)

@@ -256,6 +256,7 @@ def test_several_labels_are_learned_by_contrast_as_well(bert):
         assert training["max_steps"] == n_steps
         assert training["eval_frequency"] == (n_steps if dev is None else n_steps // 3)
         assert training["optimizer"]["grad_clip"] == 1.0
+        assert training["optimizer"]["head_rate"]["initial_rate"] == 1e-3
         assert training["optimizer"]["learn_rate"]["initial_rate"] == 1e-4
         assert f": {n_steps} steps of 16 texts, with contrast" in made.changes[0]
         assert ("None is held out" in made.changes[0]) == (dev is None)
@@ -279,6 +280,7 @@ LONG = [{"text": "word " * 500, "label": "abc"[i % 3]} for i in range(60)]
         (texts(32, ["a", "b", "c"]), {}),
         (texts(2001, ["a", "b", "c"]), {"dev": "t.jsonl"}),
         (texts(60, ["a", "b"]), {}),
+        (texts(60, ["a", "b", "c"]), {"regime": "everything"}),
         (texts(60, ["a", "b", "c"]), {"regime": "grouped"}),
         (texts(60, ["a", "b", "c"]), {"regime": "head-first"}),
         (LONG, {}),
