@@ -11,7 +11,7 @@ from spacy.training import Example
 
 from ..errors import SpanftError, counted, listed, shown
 from ..training.gold import DataSummary
-from ..training.probe import HANDFUL
+from ..training.probe import HANDFUL, MOST_TEXTS
 from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
 from .encoders import width_of
@@ -33,14 +33,12 @@ _FEW = 500
 _OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of each
 # A handful of texts is learned sooner. Multiples of 3, for three evaluations.
 _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
-# Up to so many texts, classifiers start from a probe; those of pairs, of scores, and of
-# a handful of texts then learn at a low rate.
-_MOST_PROBED, _LOW_RATE = 2000, 2e-5
-# Several labels are learned by contrast as well, at higher rates of encoder and head.
-_CONTRAST, _RATE_OF_CONTRAST, _EPOCHS_OF_CONTRAST = 30.0, 1e-4, 4
-# Of wider encoders, the rate falls, as Adam's should (Yang et al., 2022, "Tensor
-# Programs V").
-_WIDTH_OF_RATE = 384
+# After a probe, pairs, scores, and a handful of texts are learned at a low rate.
+_LOW_RATE = 2e-5
+# Several labels are learned by contrast as well, at a high rate; a wider encoder's is
+# lower, as Adam's should be (Yang et al., 2022, "Tensor Programs V").
+_CONTRAST, _EPOCHS_OF_CONTRAST = 30.0, 4
+_HIGH_RATE, _ITS_WIDTH = 1e-4, 384
 # Up to so many sentences, a faster tagger finds too few entities.
 _FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
 _TOO_RARE = 2
@@ -81,7 +79,7 @@ def fit_training(
     train = data["train"]
     n_texts = len(train.n_words)
     is_text = TASKS[task].component in _OF_TEXTS
-    if is_text and n_texts <= _MOST_PROBED:
+    if is_text and n_texts <= MOST_TEXTS:
         config["initialize"]["after_init"]["probe"] = True
         if n_texts <= HANDFUL or task not in ("textcat", "textcat_multilabel"):
             config["training"]["optimizer"]["learn_rate"]["initial_rate"] = _LOW_RATE
@@ -90,7 +88,8 @@ def fit_training(
         head_rate["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, train)
     is_free = task == "textcat" and window is None and regime is None
-    contrast = is_free and _suits_contrast(train)
+    if contrast := is_free and _suits_contrast(train):
+        _set_contrast(config)
     if contrast or train is data["dev"] or (has_dev and n_texts <= _FEW):
         has_dev = train is not data["dev"]
         steps = _fit_few_steps(config, n_texts, is_text, contrast, has_dev=has_dev)
@@ -188,7 +187,17 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
 def _suits_contrast(data: DataSummary) -> bool:
     """Whether there are several labels, and neither too few texts nor too many."""
     n_labels = sum(n > _TOO_RARE for n in data.labels.values())
-    return n_labels > 2 and HANDFUL < len(data.n_words) <= _MOST_PROBED
+    return n_labels > 2 and HANDFUL < len(data.n_words) <= MOST_TEXTS
+
+
+def _set_contrast(config: Config) -> None:
+    """Let a classifier learn by contrast, at rates that suit it."""
+    config["components"]["textcat"]["model"]["contrast"] = _CONTRAST
+    width = max(_ITS_WIDTH, width_of(config["paths"]["transformer"]))
+    optimizer = config["training"]["optimizer"]
+    optimizer["learn_rate"]["initial_rate"] = _HIGH_RATE * _ITS_WIDTH / width
+    optimizer["grad_clip"] = 1.0
+    REGIMES["grouped"](config)
 
 
 def _fit_few_steps(
@@ -200,12 +209,6 @@ def _fit_few_steps(
     if is_text:
         steps = min(steps, max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts))
     if contrast:
-        config["components"]["textcat"]["model"]["contrast"] = _CONTRAST
-        width = max(_WIDTH_OF_RATE, width_of(config["paths"]["transformer"]))
-        rate = _RATE_OF_CONTRAST * _WIDTH_OF_RATE / width
-        training["optimizer"]["learn_rate"]["initial_rate"] = rate
-        training["optimizer"]["grad_clip"] = 1.0
-        REGIMES["grouped"](config)
         steps = max(steps, 3 * ceil(_EPOCHS_OF_CONTRAST * n_texts / size / 3))
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size

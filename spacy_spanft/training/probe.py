@@ -27,7 +27,7 @@ STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
 SHRUNK_TO, HANDFUL = 0.2, 32
-_MOST_TEXTS = 2000
+MOST_TEXTS = 2000
 _LEAST_DEVIATION = 1e-6
 _N_FOLDS = 5
 _N_STEPS = 100
@@ -43,8 +43,8 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
             continue
         component: Any = nlp.get_pipe(name)
         labeled = [eg for eg in examples if eg.reference.cats]
-        if len(labeled) > _MOST_TEXTS:
-            labeled = Random(0).sample(labeled, _MOST_TEXTS)
+        if len(labeled) > MOST_TEXTS:
+            labeled = Random(0).sample(labeled, MOST_TEXTS)
         if len(labeled) < 2:
             continue
         cats = [example.reference.cats for example in labeled]
