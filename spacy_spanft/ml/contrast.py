@@ -44,7 +44,7 @@ def forward(
     """Score, and add the gradient of the contrast to that of the scores.
 
     As spaCy's gradient is predicted minus true, it tells the layer the truth; where
-    nothing is annotated, it is zero.
+    nothing is annotated, it is zero. Texts without a label are compared with none.
     """
     xp: Any = model.ops.xp
     Y, backprop_scores = model.layers[0](X, is_train)
@@ -53,9 +53,11 @@ def forward(
 
     def backprop(dY: Any) -> Floats2d:
         dX: Any = backprop_scores(dY)
-        known = xp.flatnonzero((dY != 0).any(axis=1))
+        truths = Y - dY
+        is_known = (dY != 0).any(axis=1) & (truths.sum(axis=1) > 0.5)
+        known = xp.flatnonzero(is_known)
         unit, backprop_unit = normalized(xp, X[known, start : start + width])
-        d_unit = contrast_gradient(xp, unit, (Y - dY)[known])
+        d_unit = contrast_gradient(xp, unit, truths[known])
         # The cross-entropy is summed over the texts, too.
         scale = model.attrs["weight"] * len(known)
         dX[known, start : start + width] += scale * backprop_unit(d_unit)

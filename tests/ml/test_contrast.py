@@ -48,20 +48,24 @@ def test_a_single_text_and_an_empty_one_teach_nothing():
 
 def test_it_is_added_to_the_cross_entropy_of_annotated_texts():
     random = np.random.default_rng(0)
-    X = random.normal(size=(5, 3 * WIDTH)).astype("f")
-    labels, known = [0, 1, 1, 0, 2], [0, 1, 2, 4]
+    X = random.normal(size=(6, 3 * WIDTH)).astype("f")
+    labels, known, labeled = [0, 1, 1, 0, 2], [0, 1, 2, 4, 5], [0, 1, 2, 4]
     softmax = Softmax(3, 3 * WIDTH)
     softmax.initialize()
     softmax.set_param("W", random.normal(size=(3, 3 * WIDTH)).astype("f"))
     scores, backprop = with_contrast(softmax, 0.7, 3, 1)(X, True)
     np.testing.assert_array_equal(scores, softmax.predict(X))
-    dY = scores - np.eye(3, dtype="f")[labels]
+    truths = np.eye(3, dtype="f")[[*labels, 0]]
+    truths[5] = 0  # it has none of the labels
+    dY = scores - truths
     dY[3] = 0  # as spaCy does where no label is known
     x = torch.tensor(X, requires_grad=True)
     logits = x[known] @ torch.tensor(softmax.get_param("W")).T
-    some = torch.tensor(labels)[known]
-    total = torch.nn.functional.cross_entropy(logits, some, reduction="sum")
-    total = total + 0.7 * 4 * loss(x[known, WIDTH : 2 * WIDTH], some)
+    total = (
+        logits.logsumexp(dim=1) - (torch.tensor(truths)[known] * logits).sum(dim=1)
+    ).sum()
+    some = [labels[i] for i in labeled]
+    total = total + 0.7 * 4 * loss(x[labeled, WIDTH : 2 * WIDTH], some)
     total.backward()
     np.testing.assert_allclose(backprop(dY), x.grad, atol=1e-5)
     assert not backprop(np.zeros_like(dY)).any()
