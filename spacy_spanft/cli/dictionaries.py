@@ -10,16 +10,16 @@ from wasabi import msg
 from wasabi.tables import table
 
 from ..errors import SpanftError, visible
+from ..ngrams.counts import Ranking
 from . import options as opt
 from .util import report_texts
 
 if TYPE_CHECKING:
     from ..ngrams.dictionary import NgramDictionary
 
-RankBy = Literal["count", "pmi"]
 _ALIGNS: tuple[Literal["l", "r"], ...] = ("l", "r", "r")
 
-By = Annotated[RankBy, Option(help="What the best are ranked by")]
+By = Annotated[Ranking, Option(help="What the best are ranked by")]
 Dictionary = Annotated[Path, Argument(help="A dictionary file")]
 HowMany = Annotated[int, Option("--k", "-k", min=1, help="How many to show")]
 

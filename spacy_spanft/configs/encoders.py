@@ -2,6 +2,7 @@
 
 import re
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -94,12 +95,14 @@ def is_here(name: str) -> bool:
     return Path(name).is_dir() or any(isinstance(path, str) for path in cached)
 
 
+@cache
 def width_of(name: str) -> int:
     """Return the width of an encoder, or BERT-base's if it cannot be looked up."""
     from transformers import AutoConfig
 
+    how = {"local_files_only": is_here(name), **SAFE}
     try:
-        return int(AutoConfig.from_pretrained(name, **SAFE).hidden_size)
+        return int(AutoConfig.from_pretrained(name, **how).hidden_size)
     except Exception:  # whatever is wrong with it is said when it is loaded
         return 768
 

@@ -38,7 +38,7 @@ _LOW_RATE = 2e-5
 # Several labels are learned by contrast as well, at a high rate; a wider encoder's is
 # lower, as Adam's should be (Yang et al., 2022, "Tensor Programs V").
 _CONTRAST, _EPOCHS_OF_CONTRAST = 30.0, 4
-_HIGH_RATE, _ITS_WIDTH = 1e-4, 384
+_RATE_OF_CONTRAST, _LEAST_WIDTH = 1e-4, 384
 # Up to so many sentences, a faster tagger finds too few entities.
 _FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
 _TOO_RARE = 2
@@ -47,7 +47,7 @@ VERY_LONG = 5000
 
 
 def fit_to_data(
-    config: Config, task: str, train: str, dev: str | None, regime: str | None
+    config: Config, task: str, train: str, dev: str | None, *, contrast: bool
 ) -> tuple[dict[str, DataSummary], list[str], list[str], list[str]]:
     """Read the data of a config, check it, and set what depends on it.
 
@@ -60,7 +60,8 @@ def fit_to_data(
     warnings = _check_labels(data["train"], task, train)
     parts = ["dev"] if data["train"] is data["dev"] else names
     notes = [data[part].describe(names[part]) for part in parts]
-    changes = fit_training(config, task, data, regime, has_dev=dev is not None)
+    how = {"has_dev": dev is not None, "contrast": contrast}
+    changes = fit_training(config, task, data, **how)
     return data, notes, [*warnings, *_doubts(data, names, train)], changes
 
 
@@ -68,13 +69,14 @@ def fit_training(
     config: Config,
     task: str,
     data: Mapping[str, DataSummary],
-    regime: str | None,
     *,
     has_dev: bool,
+    contrast: bool,
 ) -> list[str]:
     """Set the start, the steps, the windows and the range; return them in words.
 
-    regime (Optional[str]): That of the config, if a user named it; None may be changed.
+    has_dev (bool): Whether the dev data are others than a part of the training data.
+    contrast (bool): Whether contrast may be set, and its optimizer.
     """
     train = data["train"]
     n_texts = len(train.n_words)
@@ -87,15 +89,14 @@ def fit_training(
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, train)
-    is_free = task == "textcat" and window is None and regime is None
-    if contrast := is_free and _suits_contrast(train):
-        _set_contrast(config)
-    if contrast or train is data["dev"] or (has_dev and n_texts <= _FEW):
-        has_dev = train is not data["dev"]
-        steps = _fit_few_steps(config, n_texts, is_text, contrast, has_dev=has_dev)
+    contrast = contrast and task == "textcat" and not window and _suits_contrast(train)
+    is_held_out = train is not data["dev"]
+    if contrast or not is_held_out or (has_dev and n_texts <= _FEW):
+        how = {"has_dev": is_held_out, "contrast": contrast}
+        steps = _fit_few_steps(config, n_texts, is_text, **how)
     else:
         steps = _fit_steps(config, n_texts)
-    if train is data["dev"]:
+    if not is_held_out:
         steps += " None is held out; for scores in training, add --dev."
     scores = _fit_range(config, task, [*train.scores, *data["dev"].scores])
     return [*filter(None, (steps, window, scores))]
@@ -190,30 +191,32 @@ def _suits_contrast(data: DataSummary) -> bool:
     return n_labels > 2 and HANDFUL < len(data.n_words) <= MOST_TEXTS
 
 
-def _set_contrast(config: Config) -> None:
-    """Let a classifier learn by contrast, at rates that suit it."""
+def _set_contrast(config: Config) -> float:
+    """Let a classifier learn by contrast; return the rate of its encoder."""
     config["components"]["textcat"]["model"]["contrast"] = _CONTRAST
-    width = max(_ITS_WIDTH, width_of(config["paths"]["transformer"]))
-    optimizer = config["training"]["optimizer"]
-    optimizer["learn_rate"]["initial_rate"] = _HIGH_RATE * _ITS_WIDTH / width
-    optimizer["grad_clip"] = 1.0
+    width = max(_LEAST_WIDTH, width_of(config["paths"]["transformer"]))
+    rate = _RATE_OF_CONTRAST * _LEAST_WIDTH / width
+    config["training"]["optimizer"]["learn_rate"]["initial_rate"] = rate
+    config["training"]["optimizer"]["grad_clip"] = 1.0
     REGIMES["grouped"](config)
+    return rate
 
 
 def _fit_few_steps(
-    config: Config, n_texts: int, is_text: bool, contrast: bool, *, has_dev: bool
+    config: Config, n_texts: int, is_text: bool, *, has_dev: bool, contrast: bool
 ) -> str:
     """Set a fixed number of small steps, the last of which is evaluated."""
     training = config["training"]
     steps, size = _OF_FEW_TEXTS if is_text else _OF_FEW_SENTENCES
     if is_text:
         steps = min(steps, max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts))
+    how = ""
     if contrast:
+        how = f" at a rate of {_set_contrast(config):g}, with contrast"
         steps = max(steps, 3 * ceil(_EPOCHS_OF_CONTRAST * n_texts / size / 3))
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
-    how = ", with contrast" if contrast else ""
     return f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts{how}."
 
 

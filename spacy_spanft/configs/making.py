@@ -72,8 +72,10 @@ def config_for_data(
     if dev is not None and data_format(dev) == "table":
         others = {x: name for x, name in columns.items() if x not in SETTINGS}
         config["corpora"]["dev"] |= guess_columns(dev, others, task, columns)
-    how = train, dev, settings.get("regime")
-    data, notes, warnings, changes = fit_to_data(config, task, *how)
+    contrast = settings.get("regime") is None
+    data, notes, warnings, changes = fit_to_data(
+        config, task, train, dev, contrast=contrast
+    )
     return Made(config, task, data, [*detected, *notes], warnings, changes)
 
 

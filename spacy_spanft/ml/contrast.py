@@ -20,22 +20,16 @@ def with_contrast(scores: Layer, weight: float, n_vectors: int, position: int) -
     """Wrap a layer that scores vectors side by side, so that one of them is compared.
 
     weight (float): How much it counts beside the cross-entropy.
-    n_vectors, position (int): Into how many vectors of the same width a row falls, and
-        which of them is that of the text.
+    n_vectors, position (int): How many vectors of the same width a row holds, and which
+        of them is the text's.
     """
     check_number("contrast", weight, lambda x: x > 0, "0 or more")
     return Model(
         "with_contrast",
         forward,
-        init=init,
         layers=[scores],
         attrs={"weight": weight, "n_vectors": n_vectors, "position": position},
     )
-
-
-def init(model: Layer, X: Floats2d | None = None, Y: Any = None) -> None:
-    """Initialize the layer."""
-    model.layers[0].initialize(X=X, Y=Y)
 
 
 def forward(
@@ -43,8 +37,8 @@ def forward(
 ) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
     """Score, and add the gradient of the contrast to that of the scores.
 
-    As spaCy's gradient is predicted minus true, it tells the layer the truth; where
-    nothing is annotated, it is zero. Texts without a label are compared with none.
+    As spaCy's gradient is predicted minus true, it tells the layer the truth. Texts
+    without a label, and empty ones, are compared with none.
     """
     xp: Any = model.ops.xp
     Y, backprop_scores = model.layers[0](X, is_train)
@@ -54,8 +48,7 @@ def forward(
     def backprop(dY: Any) -> Floats2d:
         dX: Any = backprop_scores(dY)
         truths = Y - dY
-        is_known = (dY != 0).any(axis=1) & (truths.sum(axis=1) > 0.5)
-        known = xp.flatnonzero(is_known)
+        known = xp.flatnonzero((truths.sum(axis=1) > 0.5) & X.any(axis=1))
         unit, backprop_unit = normalized(xp, X[known, start : start + width])
         d_unit = contrast_gradient(xp, unit, truths[known])
         # The cross-entropy is summed over the texts, too.
@@ -87,6 +80,7 @@ def contrast_gradient(xp: Any, unit: Any, truths: Any) -> Any:
     truths (Floats2d): 1 for the label of each text, (n, n_labels).
     """
     same = truths @ truths.T
-    alike, other = same - xp.eye(len(same), dtype=same.dtype), 1 - same
+    others = 1 - xp.eye(len(same), dtype=same.dtype)
+    alike, other = same * others, (1 - same) * others
     weights = alike / xp.maximum(1, alike.sum()) + other / xp.maximum(1, other.sum())
     return 2 * (weights * (unit @ unit.T - same)) @ unit  # each pair occurs twice

@@ -70,7 +70,8 @@ def span_textcat(
     label_smoothing (float): The share of each label that is spread over all of them in
         training, or, without `exclusive_classes`, over right and wrong.
     contrast (float): How much it counts beside the cross-entropy that texts of a batch
-        with the same label get similar vectors ([CLS] or the mean), and others not.
+        with the same label get similar vectors (of [CLS], the mean, or else the spans),
+        and others not.
     nO (Optional[int]): The number of labels.
     """
     if pooler and not use_cls:

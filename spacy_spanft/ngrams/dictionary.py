@@ -303,12 +303,16 @@ def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:
     return [str(name) for name in names]
 
 
-@cache
 def default_dictionary(lang: str = "en") -> NgramDictionary:
     """Read the dictionary that comes with the package, once.
 
     That of "en" has the 100,000 most frequent n-grams of Wikipedia of 2015.
     """
+    return _read_default(lang)
+
+
+@cache  # by the language alone, however the function above was called
+def _read_default(lang: str) -> NgramDictionary:
     if lang not in DEFAULT_FILES:
         raise SpanftError(
             f"There is no default dictionary for {lang!r}. Build one with: python -m "

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from itertools import chain, pairwise
+from operator import index
+from typing import Any
 
 import numpy as np
 from spacy.attrs import ORTH
@@ -26,17 +28,38 @@ def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentatio
     segments: list[Segment] = []
     after = 0
     for segment in segmentation:
-        if isinstance(segment, Span):
-            segment = (segment.start, segment.end, segment.label_)
-        if not after <= segment[0] < segment[1] <= n_tokens:
+        # Nearly all are pairs of ints, and a call would cost more than the check.
+        is_pair = (
+            type(segment) is tuple
+            and len(segment) == 2
+            and type(segment[0]) is int
+            and type(segment[1]) is int
+        )
+        plain = segment if is_pair else _as_plain(segment)
+        if plain is None or not after <= plain[0] < plain[1] <= n_tokens:
             raise SpanftError(
                 f"{segmenter} gave the span {shown(segment)} for a Doc of "
                 f"{n_tokens} tokens ({shown(doc.text[:40])}). Spans are (start, end) "
                 "or (start, end, label), disjoint, in order and inside the Doc."
             )
-        segments.append(segment)
-        after = segment[1]
+        segments.append(plain)
+        after = plain[1]
     return segments
+
+
+def _as_plain(segment: Any) -> Segment | None:
+    """Turn a start, an end and perhaps a label into a tuple; None if they are not."""
+    if isinstance(segment, Span):
+        return segment.start, segment.end, segment.label_
+    try:
+        start, end, *label = segment
+        bounds = index(start), index(end)
+    except (TypeError, ValueError):
+        return None
+    if not label:
+        return bounds
+    is_label = len(label) == 1 and isinstance(label[0], str)
+    return (*bounds, label[0]) if is_label else None
 
 
 def other_writer(

@@ -258,7 +258,8 @@ def test_several_labels_are_learned_by_contrast_as_well(bert):
         assert training["optimizer"]["grad_clip"] == 1.0
         assert training["optimizer"]["head_rate"]["initial_rate"] == 1e-3
         assert training["optimizer"]["learn_rate"]["initial_rate"] == 1e-4
-        assert f": {n_steps} steps of 16 texts, with contrast" in made.changes[0]
+        steps = f": {n_steps} steps of 16 texts at a rate of 0.0001, with contrast."
+        assert steps in made.changes[0]
         assert ("None is held out" in made.changes[0]) == (dev is None)
 
 

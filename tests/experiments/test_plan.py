@@ -134,9 +134,12 @@ def test_arms_of_several_labels_learn_by_contrast(place):
         Path(f"data/one/{name}.spacy").unlink()
         Path(f"data/one/{name}.csv").write_text(f"text,label\n{rows}")
     how = {"overrides": {"paths.transformer": str(encoder)}, "epochs": None}
-    (run,) = plan("data/one", seeds=[0], arms="{a: {}}", **how)
-    assert run.config["components"]["textcat"]["model"]["contrast"] == 30.0
-    assert run.config["training"]["max_steps"] == 150
+    number = "{training.optimizer.learn_rate: 0.1}"
+    arms = f"{{a: {{}}, named: {{regime: everything}}, number: {{set: {number}}}}}"
+    runs = plan("data/one", seeds=[0], arms=arms, **how)
+    models = [run.config["components"]["textcat"]["model"] for run in runs]
+    assert [model.get("contrast", 0.0) for model in models] == [30.0, 0.0, 0.0]
+    assert {run.config["training"]["max_steps"] for run in runs} == {150}
 
 
 def test_settings_of_the_task_and_the_command_line(place):

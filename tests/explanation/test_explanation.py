@@ -403,6 +403,8 @@ def test_a_layer_that_is_not_linear_is_an_error(component, model, name, monkeypa
     pipe = nlp.get_pipe(component)
     for label in "AB":
         pipe.add_label(label)
+    with pytest.raises(SpanftError, match=f"'{component}' has not been initialized"):
+        explain_pipe(nlp, TEXTS)
     nlp.initialize()
     for layer in pipe.model.walk():
         monkeypatch.setattr(layer, "name", layer.name.replace(name, "cubes"))

@@ -37,38 +37,30 @@ def test_the_gradient_is_that_of_all_pairs(labels):
     np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
-def test_a_single_text_and_an_empty_one_teach_nothing():
-    truths = np.eye(3, dtype="f")[[0, 0, 1]]
-    X = np.random.default_rng(0).normal(size=(3, WIDTH)).astype("f")
-    X[1] = 0
-    unit, backprop = normalized(np, X)
-    assert (contrast_gradient(np, unit[:1], truths[:1]) == 0).all()
-    assert np.isfinite(backprop(contrast_gradient(np, unit, truths))).all()
+def test_a_single_text_teaches_nothing():
+    unit = np.ones((1, 1), "f")
+    assert not contrast_gradient(np, unit, np.eye(3, dtype="f")[:1]).any()
 
 
-def test_it_is_added_to_the_cross_entropy_of_annotated_texts():
+def test_it_is_added_to_the_cross_entropy():
     random = np.random.default_rng(0)
     X = random.normal(size=(6, 3 * WIDTH)).astype("f")
-    labels, known, labeled = [0, 1, 1, 0, 2], [0, 1, 2, 4, 5], [0, 1, 2, 4]
+    X[3] = 0  # an empty text
+    labels = np.array([0, 1, 1, 0, 2, 0])
     softmax = Softmax(3, 3 * WIDTH)
     softmax.initialize()
     softmax.set_param("W", random.normal(size=(3, 3 * WIDTH)).astype("f"))
     scores, backprop = with_contrast(softmax, 0.7, 3, 1)(X, True)
     np.testing.assert_array_equal(scores, softmax.predict(X))
-    truths = np.eye(3, dtype="f")[[*labels, 0]]
+    truths = np.eye(3, dtype="f")[labels]
     truths[5] = 0  # it has none of the labels
-    dY = scores - truths
-    dY[3] = 0  # as spaCy does where no label is known
     x = torch.tensor(X, requires_grad=True)
-    logits = x[known] @ torch.tensor(softmax.get_param("W")).T
-    total = (
-        logits.logsumexp(dim=1) - (torch.tensor(truths)[known] * logits).sum(dim=1)
-    ).sum()
-    some = [labels[i] for i in labeled]
-    total = total + 0.7 * 4 * loss(x[labeled, WIDTH : 2 * WIDTH], some)
-    total.backward()
-    np.testing.assert_allclose(backprop(dY), x.grad, atol=1e-5)
-    assert not backprop(np.zeros_like(dY)).any()
+    logits = x @ torch.tensor(softmax.get_param("W")).T
+    total = logits.logsumexp(dim=1).sum() - (torch.tensor(truths) * logits).sum()
+    compared = [0, 1, 2, 4]
+    contrast = loss(x[compared, WIDTH : 2 * WIDTH], labels[compared])
+    (total + 0.7 * len(compared) * contrast).backward()
+    np.testing.assert_allclose(backprop(scores - truths), x.grad, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -136,8 +136,10 @@ def segmenting(segmenter):
 
 
 def test_wrong_spans_of_a_segmenter():
-    wrong = [(0, 3), (2, 4)], [(2, 3), (0, 1)], [(0, 5)], [(-1, 2)], [(1, 1)]
-    for spans in wrong:
+    for spans in (
+        *([(0, 3), (2, 4)], [(2, 3), (0, 1)], [(0, 5)], [(-1, 2)], [(1, 1)]),
+        *([0, 2], [(0, 2, None)], [(0.0, 2.7)]),
+    ):
         cut = segmenting(lambda docs, spans=spans: [spans])
         with pytest.raises(SpanftError, match=r"gave the span .* Doc of 4 tokens"):
             cut("a b c d")
