@@ -95,19 +95,21 @@ def drawn(rows: list[Row], size: int, seed: int) -> list[Row]:
 
 
 def ours(folder: Path, test: list[Row], encoder: Path, lang: str, seed: int) -> Run:
-    """Train as `init` says, and score: before the first step (the probe), and after."""
+    """Train as `init` says, and score; and a probe of the encoder as it is."""
     begin = time.process_time()
     made = config_for_data(
         str(folder / "train.jsonl"), transformer=str(encoder), lang=lang
     )
     config = Config().from_str(config_text(made.config, made.task, "config.cfg"))
     config["system"]["seed"] = config["training"]["seed"] = seed
-    nlp = init_nlp(config)
+    frozen = config.copy()
+    frozen["initialize"]["after_init"]["contrast"] = 0
     untimed = time.process_time()
-    probe = {f"probe_{name}": x for name, x in scores(nlp, test).items()}
+    of_probe = scores(init_nlp(frozen), test)
     begin += time.process_time() - untimed
+    probe = {f"probe_{name}": x for name, x in of_probe.items()}
     (folder / "pipeline").mkdir()
-    train(nlp, folder / "pipeline")
+    train(init_nlp(config), folder / "pipeline")
     cpu = round(time.process_time() - begin, 1)
     best = spacy.load(folder / "pipeline" / "model-best")
     return {**scores(best, test), **probe, "train_cpu": cpu}

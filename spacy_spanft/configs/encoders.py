@@ -2,7 +2,6 @@
 
 import re
 from copy import deepcopy
-from functools import cache
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -93,18 +92,6 @@ def is_here(name: str) -> bool:
 
     cached = (try_to_load_from_cache(name, file) for file in _WEIGHTS)
     return Path(name).is_dir() or any(isinstance(path, str) for path in cached)
-
-
-@cache
-def width_of(name: str) -> int:
-    """Return the width of an encoder, or BERT-base's if it cannot be looked up."""
-    from transformers import AutoConfig
-
-    how = {"local_files_only": is_here(name), **SAFE}
-    try:
-        return int(AutoConfig.from_pretrained(name, **how).hidden_size)
-    except Exception:  # whatever is wrong with it is said when it is loaded
-        return 768
 
 
 def _count_parameters(name: str) -> int:

@@ -10,13 +10,13 @@ from confection import Config
 from spacy.training import Example
 
 from ..errors import SpanftError, counted, listed, shown
+from ..training.contrast import N_TEXTS
 from ..training.gold import DataSummary
 from ..training.probe import HANDFUL, MOST_TEXTS
 from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
-from .encoders import width_of
 from .sources import check_labels, data_format, read_data, summarize
-from .templates import REGIMES, REGRESSOR, TASKS
+from .templates import REGRESSOR, TASKS
 
 # The components that read [CLS] of the first window.
 _OF_TEXTS = ("textcat", "textcat_multilabel", REGRESSOR)
@@ -35,10 +35,8 @@ _OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of ea
 _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 # After a probe, pairs, scores, and a handful of texts are learned at a low rate.
 _LOW_RATE = 2e-5
-# Several labels are learned by contrast as well, at a high rate; a wider encoder's is
-# lower, as Adam's should be (Yang et al., 2022, "Tensor Programs V").
-_CONTRAST, _EPOCHS_OF_CONTRAST = 30.0, 4
-_RATE_OF_CONTRAST, _LEAST_WIDTH = 1e-4, 384
+# Further training after contrast did not help.
+_EPOCHS_OF_CONTRAST, _LOWEST_RATE = 4, 5e-6
 # Up to so many sentences, a faster tagger finds too few entities.
 _FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
 _TOO_RARE = 2
@@ -60,8 +58,8 @@ def fit_to_data(
     warnings = _check_labels(data["train"], task, train)
     parts = ["dev"] if data["train"] is data["dev"] else names
     notes = [data[part].describe(names[part]) for part in parts]
-    how = {"has_dev": dev is not None, "contrast": contrast}
-    changes = fit_training(config, task, data, **how)
+    has_dev = dev is not None
+    changes = fit_training(config, task, data, has_dev=has_dev, contrast=contrast)
     return data, notes, [*warnings, *_doubts(data, names, train)], changes
 
 
@@ -75,11 +73,10 @@ def fit_training(
 ) -> list[str]:
     """Set the start, the steps, the windows and the range; return them in words.
 
-    has_dev (bool): Whether the dev data are others than a part of the training data.
-    contrast (bool): Whether contrast may be set, and its optimizer.
+    contrast (bool): Whether the encoder may learn before the training loop, in which
+        case the span pooling learns nothing.
     """
-    train = data["train"]
-    n_texts = len(train.n_words)
+    n_texts = len(data["train"].n_words)
     is_text = TASKS[task].component in _OF_TEXTS
     if is_text and n_texts <= MOST_TEXTS:
         config["initialize"]["after_init"]["probe"] = True
@@ -88,17 +85,17 @@ def fit_training(
     head_rate = config["training"]["optimizer"].get("head_rate")
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE
-    window = _fit_window(config, task, train)
-    contrast = contrast and task == "textcat" and not window and _suits_contrast(train)
-    is_held_out = train is not data["dev"]
-    if contrast or not is_held_out or (has_dev and n_texts <= _FEW):
-        how = {"has_dev": is_held_out, "contrast": contrast}
-        steps = _fit_few_steps(config, n_texts, is_text, **how)
+    window = _fit_window(config, task, data["train"])
+    suits_contrast = contrast and task == "textcat" and window is None
+    if suits_contrast and _has_contrast(config, data["train"]):
+        steps = _fit_contrast(config, n_texts)
+    elif data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
+        steps = _fit_few_steps(config, n_texts, is_text, has_dev=has_dev)
     else:
         steps = _fit_steps(config, n_texts)
-    if not is_held_out:
+    if data["train"] is data["dev"]:
         steps += " None is held out; for scores in training, add --dev."
-    scores = _fit_range(config, task, [*train.scores, *data["dev"].scores])
+    scores = _fit_range(config, task, [*data["train"].scores, *data["dev"].scores])
     return [*filter(None, (steps, window, scores))]
 
 
@@ -185,39 +182,40 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
     return check_labels(data, path) if is_table else []
 
 
-def _suits_contrast(data: DataSummary) -> bool:
-    """Whether there are several labels, and neither too few texts nor too many."""
+def _has_contrast(config: Config, data: DataSummary) -> bool:
+    """Whether there are enough labels and texts, and a single rate."""
     n_labels = sum(n > _TOO_RARE for n in data.labels.values())
-    return n_labels > 2 and HANDFUL < len(data.n_words) <= MOST_TEXTS
+    is_sized = HANDFUL < len(data.n_words) <= MOST_TEXTS
+    has_head_rate = "head_rate" in config["training"]["optimizer"]
+    return n_labels > 2 and is_sized and not has_head_rate
 
 
-def _set_contrast(config: Config) -> float:
-    """Let a classifier learn by contrast; return the rate of its encoder."""
-    config["components"]["textcat"]["model"]["contrast"] = _CONTRAST
-    width = max(_LEAST_WIDTH, width_of(config["paths"]["transformer"]))
-    rate = _RATE_OF_CONTRAST * _LEAST_WIDTH / width
-    config["training"]["optimizer"]["learn_rate"]["initial_rate"] = rate
-    config["training"]["optimizer"]["grad_clip"] = 1.0
-    REGIMES["grouped"](config)
-    return rate
+def _fit_contrast(config: Config, n_texts: int) -> str:
+    """Let the encoder learn before spaCy's loop, which then hardly changes it."""
+    steps, _ = _OF_FEW_TEXTS
+    epochs = ceil(_EPOCHS_OF_CONTRAST * n_texts / N_TEXTS)
+    contrast = max(epochs, min(steps, _STEPS_A_TEXT * n_texts))
+    training = config["training"]
+    config["initialize"]["after_init"]["contrast"] = contrast
+    training["optimizer"]["learn_rate"]["initial_rate"] = _LOWEST_RATE
+    training["batcher"]["size"] = N_TEXTS
+    training |= {"max_epochs": 0, "max_steps": 1, "eval_frequency": 1}
+    note = f"{counted(n_texts, 'training text')}: {contrast} steps of {N_TEXTS} texts"
+    return f"{note}, in which the encoder learns by contrast, before the training loop."
 
 
 def _fit_few_steps(
-    config: Config, n_texts: int, is_text: bool, *, has_dev: bool, contrast: bool
+    config: Config, n_texts: int, is_text: bool, *, has_dev: bool
 ) -> str:
     """Set a fixed number of small steps, the last of which is evaluated."""
     training = config["training"]
     steps, size = _OF_FEW_TEXTS if is_text else _OF_FEW_SENTENCES
     if is_text:
         steps = min(steps, max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts))
-    how = ""
-    if contrast:
-        how = f" at a rate of {_set_contrast(config):g}, with contrast"
-        steps = max(steps, 3 * ceil(_EPOCHS_OF_CONTRAST * n_texts / size / 3))
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
-    return f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts{how}."
+    return f"{counted(n_texts, 'training text')}: {steps} steps of {size} texts."
 
 
 def _fit_steps(config: Config, n_texts: int) -> str:

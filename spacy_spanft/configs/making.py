@@ -99,7 +99,8 @@ def task_config(
     segmentation (Optional[str]): "spans" for those of a segmenter, or "none" for
         windows alone; None takes spans for texts, and windows for tokens. Without a
         dictionary of the language, it makes the baseline for texts.
-    regime (Optional[str]): The name of one of REGIMES; None for that of the task.
+    regime (Optional[str]): The name of one of REGIMES; None for that of the task (with
+        data, a text classifier may learn by contrast first).
     transformer (Optional[str]): The name or folder of the encoder; None takes that of
         `default_encoder`, for a CPU or a gpu.
     dictionary (Optional[Union[str, Path]]): The file of the n-grams; None takes the

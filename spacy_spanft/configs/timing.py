@@ -20,7 +20,7 @@ _SHARE_OF_PREDICTION = 0.35
 
 def training_seconds(made: Made) -> float:
     """Return about how many seconds `spacy train` takes on this CPU; 0 if unknown."""
-    start = perf_counter()
+    begin = perf_counter()
     nlp = load_model_from_config(made.config, auto_fill=True)
     nlp.config["initialize"]["after_init"] = None
     config = nlp.config.interpolate()
@@ -49,11 +49,14 @@ def training_seconds(made: Made) -> float:
     n_steps = settings["max_steps"]
     n_evaluations = 1 + n_steps // settings["eval_frequency"]
     n_predicted = n_evaluations * n_dev
-    if made.config["initialize"]["after_init"].get("probe"):
+    start = made.config["initialize"]["after_init"]
+    if start.get("probe"):
         n_predicted += n_train
+    if contrast := start.get("contrast", 0):
+        n_steps, n_predicted = n_steps + contrast, n_predicted + n_train
     per_text = _SHARE_OF_PREDICTION * steps / sum(map(len, batches))
     seconds = n_steps * steps / len(batches) + n_predicted * per_text
-    return seconds + _SECONDS_OF_IMPORTS + before - start
+    return seconds + _SECONDS_OF_IMPORTS + before - begin
 
 
 def duration(seconds: float) -> str:

@@ -5,7 +5,6 @@ pipeline in model/. A run that failed is TASK/ARM/SEED.failed.
 """
 
 import hashlib
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -49,10 +48,6 @@ NLTK_SEGMENTER = "spacy-spanft.NltkChunkSegmenter.v1"
 # Settings that tell the runs apart.
 _OURS = ("system.seed", "training.seed", "paths.train", "paths.dev")
 _RUNNER = "the experiment"
-# Settings of a user for which contrast would be wrong, or has no optimizer to change.
-_WITHOUT_CONTRAST = re.compile(
-    r"training\.optimizer(\.(learn_rate|@optimizers))?|.*\.exclusive_classes"
-)
 # About how often a training is evaluated.
 _N_EVALUATIONS = 10
 # Settings whose values may be folders.
@@ -107,7 +102,8 @@ def plan_runs(
     pipeline (Optional[str]): The pipeline, as for `spanft init --pipeline`; None reads
         it in task.json, or detects it from the data.
     nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
-    epochs (Optional[int]): The number of epochs; None trains as `spanft init` says.
+    epochs (Optional[int]): The number of epochs; None trains as `spanft init` says,
+        but without contrast.
     overrides (Optional[Mapping[str, Any]]): Settings for all configs:
         {"training.dropout": 0.2}.
     """
@@ -137,7 +133,7 @@ def plan_runs(
         docs = docs_by_reader[reader]
         is_fitted = epochs is None and not arm.has_file
         if is_fitted:
-            _fit(config, task, arm, given, docs)
+            _fit(config, task, given, docs)
         if not is_fitted or "training.max_steps" in given:
             _set_steps(config, given, len(docs["train"]), epochs)
         notes[arm.name] = _fill_in(config, docs["train"], nltk_data) or notes[arm.name]
@@ -214,15 +210,15 @@ def _read(config: Config, data: Data) -> Docs:
     return {x: [eg.reference for eg in examples] for x, examples in read.items()}
 
 
-def _fit(
-    config: Config, task: Data, arm: ArmConfig, given: Mapping[str, Any], docs: Docs
-) -> None:
-    """Set what `spanft init` sets for data, unless given."""
+def _fit(config: Config, task: Data, given: Mapping[str, Any], docs: Docs) -> None:
+    """Set what `spanft init` sets for data, unless given; but without contrast.
+
+    Arms with different spans can differ only in what is learned in the loop.
+    """
     name = task.pipeline or ""
     examples = {x: (Example(doc, doc) for doc in y) for x, y in docs.items()}
     data = {x: summarize(y, name, str(task.files[x])) for x, y in examples.items()}
-    contrast = not arm.regime and not any(map(_WITHOUT_CONTRAST.fullmatch, given))
-    fit_training(config, name, data, has_dev=True, contrast=contrast)
+    fit_training(config, name, data, has_dev=True, contrast=False)
     for path in given:
         if not path.startswith("paths."):
             change(config, path, given[path], _RUNNER)

@@ -9,7 +9,6 @@ from thinc.api import Logistic, Model, chain, concatenate
 from thinc.types import Floats2d, Ragged
 
 from ..errors import SpanftError
-from .contrast import with_contrast
 from .cross_entropy import ClassWeights, label_targets
 from .layers.encoder_rows import encoder_rows
 from .layers.pair_match import pair_match
@@ -37,7 +36,6 @@ def span_textcat(
     pair_separator: str | None = None,
     class_weights: ClassWeights = None,
     label_smoothing: float = 0.0,
-    contrast: float = 0.0,
     nO: int | None = None,
 ) -> TextCat:
     """Build `spacy-spanft.SpanTextCat.v1`: the pooled spans beside [CLS], classified.
@@ -69,9 +67,6 @@ def span_textcat(
         much as those of any other, or, without `exclusive_classes`, as those without.
     label_smoothing (float): The share of each label that is spread over all of them in
         training, or, without `exclusive_classes`, over right and wrong.
-    contrast (float): How much it counts beside the cross-entropy that texts of a batch
-        with the same label get similar vectors (of [CLS], the mean, or else the spans),
-        and others not.
     nO (Optional[int]): The number of labels.
     """
     if pooler and not use_cls:
@@ -85,7 +80,7 @@ def span_textcat(
         pool = span_pool(span_pooling, doc_pooling, spans_key, max_pieces, max_rows)
         matches = _matches(pair_separator, spans_key)
     parts = [pool, text_vector(summary, pooler)] if use_cls else [pool]
-    targets = exclusive_classes, class_weights, label_smoothing, contrast
+    targets = exclusive_classes, class_weights, label_smoothing
     return _classifier(tok2vec, parts, matches, dropout, *targets, nO)
 
 
@@ -98,7 +93,6 @@ def cls_textcat(
     pair_separator: str | None = None,
     class_weights: ClassWeights = None,
     label_smoothing: float = 0.0,
-    contrast: float = 0.0,
     nO: int | None = None,
 ) -> TextCat:
     """Build `spacy-spanft.ClsTextCat.v1`: [CLS] alone, all else alike.
@@ -109,7 +103,7 @@ def cls_textcat(
         similar they are stands beside [CLS]; None compares nothing.
     """
     parts, matches = [text_vector(summary, pooler)], _matches(pair_separator)
-    targets = exclusive_classes, class_weights, label_smoothing, contrast
+    targets = exclusive_classes, class_weights, label_smoothing
     return _classifier(tok2vec, parts, matches, dropout, *targets, nO)
 
 
@@ -129,15 +123,9 @@ def _classifier(
     exclusive: bool,
     class_weights: ClassWeights,
     label_smoothing: float,
-    contrast: float,
     nO: int | None,
 ) -> TextCat:
     """Concatenate the parts of the features, and score them."""
-    if contrast and not exclusive:
-        raise SpanftError(
-            "contrast compares texts with one label each, and exclusive_classes is "
-            "false. Set contrast = 0."
-        )
     output, growing = resizable_output(exclusive, nO)
     layers = [growing] if exclusive else [growing, Logistic()]
     if class_weights or label_smoothing:
@@ -146,9 +134,6 @@ def _classifier(
     rows = encoder_rows(tok2vec)
     pooled = cast(Pool, concatenate(*parts, *matches))
     classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
-    if contrast:
-        n_vectors, last = len(parts) + len(matches), len(parts) - 1
-        classified = with_contrast(classified, contrast, n_vectors, last)
     model: Any = chain(rows, pooled, classified)
     model.init = partial(init, len(parts) + len(matches), len(matches))
     model.set_ref("rows", rows)

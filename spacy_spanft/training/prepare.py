@@ -12,7 +12,7 @@ from spacy.training import Example
 from spacy.util import registry
 from thinc.api import Model
 
-from ..errors import SpanftError, warn
+from ..errors import SpanftError, check_number, warn
 from ..ml.cross_entropy import Weights, check_weight_names, target_layers
 from ..ml.layers.pooling import POOLER
 from ..ml.parameter_groups import listeners, models, shim_of, transformers
@@ -23,7 +23,9 @@ from .probe import start_from_probes
 from .schedules import MOST_STEPS, count_batches, evaluation_steps, set_max_steps
 
 
-def prepare_training(probe: bool = False) -> Callable[[Language], None]:
+def prepare_training(
+    probe: bool = False, contrast: int = 0
+) -> Callable[[Language], None]:
     """Build `spacy-spanft.prepare_training.v1`, for [initialize.after_init].
 
     spaCy evaluates step 0 and then every eval_frequency-th, so that a short training
@@ -37,11 +39,18 @@ def prepare_training(probe: bool = False) -> Callable[[Language], None]:
 
     probe (bool): Whether text classifiers start from a linear model that is fitted to
         the vectors of the encoder as it is.
+    contrast (int): In how many steps the encoder of a `textcat` then learns which texts
+        have the same label, after which the linear model is fitted again.
     """
-    return partial(_prepare, probe)
+    check_number("contrast", contrast, lambda x: x >= 0, "0 or more")
+    if contrast and not probe:
+        raise SpanftError(
+            "contrast > 0 needs probe = true, in [initialize.after_init]."
+        )
+    return partial(_prepare, probe, contrast)
 
 
-def _prepare(probe: bool, nlp: Language) -> None:
+def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     config = nlp.config.interpolate()
     training = config.get("training", {})
     check_config(nlp, config)
@@ -56,8 +65,13 @@ def _prepare(probe: bool, nlp: Language) -> None:
     if training.get("max_epochs", -1) < 0 and training.get("eval_frequency") == 0:
         nlp.config["training"]["eval_frequency"] = MOST_STEPS
     set_max_steps(nlp.config, last)
+    if contrast and not train:
+        raise SpanftError(
+            "contrast > 0 needs a train_corpus with a path that is not streamed: "
+            "[training] max_epochs must be 0 or more."
+        )
     if probe and train:
-        start_from_probes(nlp, train)
+        start_from_probes(nlp, train, contrast)
     if _is_unscored(training):
         print(
             "ℹ No score has a weight, as when nothing is held out: SCORE stays 0, and "

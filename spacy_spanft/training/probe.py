@@ -20,10 +20,12 @@ from thinc.api import Model
 
 from ..errors import counted
 from ..ml.parameter_groups import models
+from .contrast import check_contrast, learn_contrast
 
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+_AFTER_CONTRAST = 0.1
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
 SHRUNK_TO, HANDFUL = 0.2, 32
@@ -33,10 +35,15 @@ _N_FOLDS = 5
 _N_STEPS = 100
 
 
-def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
+def start_from_probes(
+    nlp: Language, examples: Sequence[Example], contrast: int = 0
+) -> None:
     """Fit the last layer of each text classifier, and print how good it is.
 
     The cross-validated score is kept in `nlp.meta["probe"]`, as a floor for the rest.
+
+    contrast (int): In how many steps the encoder learns to tell labels apart, after
+        which the layer is fitted again.
     """
     for name, model in models(nlp).items():
         if not {"pooled", "output_layer"} <= set(model.ref_names):
@@ -47,20 +54,15 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
             labeled = Random(0).sample(labeled, MOST_TEXTS)
         if len(labeled) < 2:
             continue
-        cats = [example.reference.cats for example in labeled]
-        Y = np.array([[c.get(label, 0.0) for label in component.labels] for c in cats])
-        is_scored = hasattr(component, "low")
-        if is_scored:
-            Y = (Y - component.low) / (component.high - component.low)
+        is_scored, is_pair = hasattr(component, "low"), "separator" in model.attrs
         exclusive = not model.attrs["multi_label"]
+        if contrast:  # before the features are computed
+            check_contrast(nlp, name)
+        Y = _truths(component, labeled)
         X = _features(nlp, name, [example.predicted for example in labeled])
-        W, b, predictions = fit_probe(X, Y.astype("f"), exclusive=exclusive)
-        is_whole = is_scored or "separator" in model.attrs or len(labeled) <= HANDFUL
-        share = 1.0 if is_whole else SHRUNK_TO
-        output = model.get_ref("output_layer")
-        for key, value in (("W", W), ("b", b)):
-            array: Any = share * value
-            output.set_param(key, cast(Any, model.ops.asarray(array, dtype="f")))
+        W, b, predictions = fit_probe(X, Y, exclusive=exclusive)
+        is_whole = is_scored or is_pair or len(labeled) <= HANDFUL
+        _set_output(model, W, b, 1.0 if is_whole else SHRUNK_TO)
         if is_scored:
             pairs = predictions[:, 0], Y[:, 0]
             metric, score = "correlation", np.nan_to_num(np.corrcoef(*pairs)[0, 1])
@@ -73,9 +75,50 @@ def start_from_probes(nlp: Language, examples: Sequence[Example]) -> None:
             f"{counted(len(labeled), 'training text')}.",
             file=sys.stderr,
         )
+        if contrast:
+            _contrast(nlp, name, labeled, (X, Y), (W, b), contrast)
 
 
-def _features(nlp: Language, name: str, docs: list[Doc]) -> Floats:
+def _truths(component: Any, labeled: list[Example]) -> Floats:
+    """Return the share of each label, or how far a score is from low to high."""
+    cats = [example.reference.cats for example in labeled]
+    Y = np.array([[c.get(x, 0.0) for x in component.labels] for c in cats], dtype="f")
+    if hasattr(component, "low"):
+        Y = (Y - component.low) / (component.high - component.low)
+    return Y
+
+
+def _contrast(
+    nlp: Language,
+    name: str,
+    labeled: list[Example],
+    data: tuple[Floats, Floats],
+    probe: tuple[Floats, Floats],
+    n_steps: int,
+) -> None:
+    """Let the encoder learn by contrast, and fit the last layer to what it gives."""
+    (X, Y), (W, b) = data, probe
+    model: Model[Any, Any] = cast(Any, nlp.get_pipe(name)).model
+    width = model.get_ref("rows").get_dim("nO")
+    length = np.linalg.norm(X[:, -width:], axis=1).mean()
+    learn_contrast(nlp, name, labeled, Y, (length * W[:, -width:], b), n_steps)
+    docs = [example.predicted for example in labeled]
+    X = _features(nlp, name, docs, trained=model.get_ref("text_vector"))
+    # Cross-validation cannot choose it: the encoder has seen the texts of each fold.
+    W, b = _fit_layer(X, *_reduced(X), Y, _AFTER_CONTRAST, exclusive=True)
+    _set_output(model, W, b, 1.0)
+
+
+def _set_output(model: Model[Any, Any], W: Floats, b: Floats, share: float) -> None:
+    output = model.get_ref("output_layer")
+    for key, value in (("W", W), ("b", b)):
+        array: Any = share * value
+        output.set_param(key, cast(Any, model.ops.asarray(array, dtype="f")))
+
+
+def _features(
+    nlp: Language, name: str, docs: list[Doc], trained: Model[Any, Any] | None = None
+) -> Floats:
     """Return what the last layer gets, with zeros for what random weights pool."""
     component: Any = nlp.get_pipe(name)
     model: Model[Any, Any] = component.model
@@ -92,7 +135,7 @@ def _features(nlp: Language, name: str, docs: list[Doc]) -> Floats:
     X: Floats = model.ops.to_numpy(model.ops.xp.concatenate(parts))
     width = rows.get_dim("nO")
     for i, layer in enumerate(pooled.layers if X.shape[1] > width else [pooled]):
-        if layer.name in ("span_pool", "text_pool"):
+        if layer.name in ("span_pool", "text_pool") and layer is not trained:
             X[:, i * width : (i + 1) * width] = 0.0
     return X
 
@@ -107,13 +150,7 @@ def fit_probe(
     RETURNS (tuple[Floats2d, Floats1d, Floats2d]): The weights, (n_labels, width), the
         biases, and the scores of each text by a layer of the other folds.
     """
-    mean, deviation = X.mean(axis=0), X.std(axis=0)
-    varies = deviation > _LEAST_DEVIATION
-    Z = (X - mean)[:, varies] / deviation[varies]
-    axes = np.eye(Z.shape[1], dtype="f")
-    if len(Z) < Z.shape[1]:  # as many dimensions as texts hold all
-        axes = np.linalg.svd(Z, full_matrices=False)[2]
-        Z = Z @ axes.T
+    Z, axes = _reduced(X)
     folds = _folds(Y)
     held_out = {strength: np.zeros_like(Y) for strength in STRENGTHS}
     for fold in range(int(folds.max()) + 1):
@@ -123,10 +160,34 @@ def fit_probe(
             start = _fit(Z[rest], Y[rest], strength, exclusive, start)
             held_out[strength][~rest] = Z[~rest] @ start[0].T + start[1]
     best = max(STRENGTHS, key=lambda c: _quality(held_out[c], Y, exclusive))
-    reduced, b = _fit(Z, Y, best, exclusive, (np.zeros_like(start[0]), start[1]))
-    W = np.zeros((Y.shape[1], X.shape[1]), "f")
-    W[:, varies] = reduced @ axes / deviation[varies]
-    return W, b - W @ mean, held_out[best]
+    W, b = _fit_layer(X, Z, axes, Y, best, exclusive)
+    return W, b, held_out[best]
+
+
+def _fit_layer(
+    X: Floats, Z: Floats, axes: Floats, Y: Floats, strength: float, exclusive: bool
+) -> tuple[Floats, Floats]:
+    """Fit a logistic regression to reduced features, and return it for all of X."""
+    start = np.zeros((Y.shape[1], Z.shape[1]), "f"), np.zeros(Y.shape[1], "f")
+    weights, b = _fit(Z, Y, strength, exclusive, start)
+    W = weights @ axes
+    return W, b - W @ X.mean(axis=0)
+
+
+def _reduced(X: Floats) -> tuple[Floats, Floats]:
+    """Return features of mean 0 and deviation 1, and the axes that they are along.
+
+    There are at most as many as texts, which span no more dimensions.
+    """
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    varies = deviation > _LEAST_DEVIATION
+    Z = (X - mean)[:, varies] / deviation[varies]
+    axes = np.zeros((Z.shape[1], X.shape[1]), "f")
+    axes[:, varies] = np.diag(1 / deviation[varies])
+    if len(Z) < Z.shape[1]:
+        directions = np.linalg.svd(Z, full_matrices=False)[2]
+        Z, axes = Z @ directions.T, directions @ axes
+    return Z, axes
 
 
 def _folds(Y: Floats) -> NDArray[np.int64]:

@@ -22,6 +22,19 @@ def test_two_steps_are_measured(entities, bert, monkeypatch):
     assert timing.training_seconds(made) == pytest.approx(expected)
 
 
+def test_contrast_and_its_second_fit_are_counted(bert, tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("text,label\n" + "".join(f"{x} film,{x}\n" for x in 12 * "abc"))
+    made = config_for_data(str(path), transformer=str(bert))
+    seconds = []
+    for steps in (0, 10):
+        made.config["initialize"]["after_init"]["contrast"] = steps
+        monkeypatch.setattr(timing, "perf_counter", count().__next__)
+        seconds.append(timing.training_seconds(made))
+    more = 10 / 2 + 36 * timing._SHARE_OF_PREDICTION / 32  # two batches take a second
+    assert seconds[1] - seconds[0] == pytest.approx(more)
+
+
 def test_very_long_texts_are_not_tried(bert, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("text,label\n" + "".join(f"{5001 * 'a '},{x}\n" for x in "abab"))

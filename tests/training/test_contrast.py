@@ -1,0 +1,157 @@
+"""The contrast of labels, against all pairs of a batch in PyTorch."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.util import load_config_from_str
+
+from spacy_spanft.configs import config_for_data, config_text
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.encoder.sharing import EncoderListener
+from spacy_spanft.training import contrast
+from spacy_spanft.training.contrast import (
+    contrast_gradient,
+    learn_contrast,
+    normalized,
+)
+from spacy_spanft.training.prepare import prepare_training
+
+WIDTH = 5
+
+
+def loss(vectors, truths):
+    """Compute the loss pair by pair."""
+    same, other = [], []
+    for i in range(len(vectors)):
+        for j in range(i):
+            cosine = torch.cosine_similarity(vectors[i], vectors[j], dim=0)
+            kind = same if truths[i] == truths[j] else other
+            kind.append((cosine - float(truths[i] == truths[j])) ** 2)
+    means = [torch.stack(kind).mean() for kind in (same, other) if kind]
+    return sum(means) / 2
+
+
+@given(labels=st.lists(st.integers(0, 2), min_size=2, max_size=7))
+def test_the_gradient_is_that_of_all_pairs(labels):
+    X = np.random.default_rng(len(labels)).normal(size=(len(labels), WIDTH))
+    x = torch.tensor(X, requires_grad=True)
+    expected = torch.autograd.grad(loss(x, labels), x)[0]
+    unit, backprop = normalized(np, X)
+    actual = backprop(contrast_gradient(np, unit, np.eye(3)[labels]))
+    np.testing.assert_allclose(actual, expected, atol=1e-6)
+
+
+def test_a_single_text_and_an_empty_one_teach_nothing():
+    truths = np.eye(3, dtype="f")[[0, 0, 1]]
+    X = np.random.default_rng(0).normal(size=(3, WIDTH)).astype("f")
+    X[1] = 0
+    unit, backprop = normalized(np, X)
+    assert (contrast_gradient(np, unit[:1], truths[:1]) == 0).all()
+    assert np.isfinite(backprop(contrast_gradient(np, unit, truths))).all()
+
+
+@pytest.fixture
+def initialized(bert, tmp_path):
+    """A pipeline of `init` for three labels, and its examples."""
+
+    def make(n_steps, changed=(), **settings):
+        rows = [
+            {"text": f"{'abc'[i % 3]} film", "label": "abc"[i % 3]} for i in range(36)
+        ]
+        file = tmp_path / "data.jsonl"
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        made = config_for_data(str(file), transformer=str(bert), **settings)
+        made.config["initialize"]["after_init"]["contrast"] = n_steps
+        text = config_text(made.config, made.task, "x.cfg")
+        return init_nlp(load_config_from_str(text, overrides=dict(changed))), rows
+
+    return make
+
+
+def cosines(nlp, rows):
+    """Return the mean cosine of texts with the same label, and of the others."""
+    model = nlp.get_pipe("textcat").model
+    docs = list(nlp.pipe(row["text"] for row in rows))
+    X = model.get_ref("text_vector").predict(model.get_ref("rows").predict(docs))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    labels = np.array([row["label"] for row in rows])
+    same = labels[:, None] == labels
+    return (X @ X.T)[same].mean(), (X @ X.T)[~same].mean()
+
+
+@pytest.mark.parametrize("encoder", ["spanft", "spacy-transformers"])
+def test_an_encoder_learns_to_tell_labels_apart(encoder, initialized, monkeypatch):
+    monkeypatch.setattr(contrast, "_RATE", 0.5)
+    before, after = (cosines(*initialized(n, encoder=encoder)) for n in (0, 30))
+    assert before[0] - before[1] < 0.5 < after[0] - after[1]
+
+
+def test_spans_alone_are_contrasted_too(initialized, monkeypatch):
+    monkeypatch.setattr(contrast, "_RATE", 0.5)
+    use_cls = {"components.textcat.model.use_cls": False}
+    nlp, rows = initialized(30, use_cls)
+    cats = [doc.cats for doc in nlp.pipe(row["text"] for row in rows)]
+    assert [max(x, key=x.get) for x in cats] == [row["label"] for row in rows]
+
+
+def test_another_seed_makes_other_batches(initialized):
+    vectors = [
+        initialized(3, {"system.seed": seed})[0]
+        .get_pipe("textcat")
+        .model.get_ref("output_layer")
+        .get_param("W")
+        for seed in (1, 1, 2)
+    ]
+    assert (vectors[0] == vectors[1]).all()
+    assert (vectors[0] != vectors[2]).any()
+
+
+def test_a_frozen_or_shared_encoder_is_refused(initialized):
+    with pytest.raises(SpanftError, match="'textcat' is frozen, or shared"):
+        initialized(3, {"training.frozen_components": ["transformer"]})
+    nlp, _ = initialized(0)
+    nlp.get_pipe("transformer").add_listener(EncoderListener("*"), "ner")
+    with pytest.raises(SpanftError, match="'textcat' is frozen, or shared"):
+        learn_contrast(nlp, "textcat", [], np.eye(3), (np.ones((3, 5)), np.ones(3)), 1)
+
+
+def test_settings_without_effect_are_refused():
+    for settings in ({"probe": True, "contrast": -1}, {"contrast": 9}):
+        with pytest.raises(SpanftError, match="contrast"):
+            prepare_training(**settings)
+
+
+def test_what_does_not_suit_contrast_is_refused(initialized):
+    for refused in (
+        {"task": "textcat_multilabel"},
+        {"changed": {"components.textcat.model.class_weights": {"a": 2.0}}},
+        {"changed": {"components.textcat.model.label_smoothing": 0.1}},
+    ):
+        with pytest.raises(SpanftError, match="cannot learn by contrast"):
+            initialized(3, **refused)
+    with pytest.raises(SpanftError, match="that is not streamed"):
+        initialized(3, {"training.max_epochs": -1})
+
+
+def test_batches_are_full_and_repeat_no_text_in_an_epoch():
+    batches = contrast._batches([*range(33)], 0)
+    first, second, third = (next(batches) for _ in range(3))
+    assert [len(x) for x in (first, second, third)] == [16, 16, 16]
+    assert len({*first, *second}) == 32
+    assert first != third
+    assert sorted(next(contrast._batches([*range(5)], 0))) == [*range(5)]
+
+
+def test_texts_without_a_label_teach_nothing(initialized):
+    nlp, rows = initialized(0)
+    examples = [Example(doc, doc) for doc in nlp.pipe(row["text"] for row in rows)]
+    Y = np.eye(3, dtype="f")[[0] * 36]
+    Y[18:] = 0
+    start = np.zeros((3, nlp.get_pipe("transformer").model.get_dim("nO"))), np.zeros(3)
+    learn_contrast(nlp, "textcat", examples[:18] + [None] * 18, Y, start, 3)
