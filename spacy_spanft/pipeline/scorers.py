@@ -115,9 +115,17 @@ def regression_scores(gold: Sequence[float], guess: Sequence[float]) -> Scores:
     if min(gold) == max(gold) or min(guess) == max(guess):
         return {"cats_pearson": 0.0, "cats_spearman": 0.0}
     return {
-        "cats_pearson": float(np.corrcoef(gold, guess)[0, 1]),
-        "cats_spearman": float(np.corrcoef(_ranks(gold), _ranks(guess))[0, 1]),
+        "cats_pearson": _correlation(np.asarray(gold), np.asarray(guess)),
+        "cats_spearman": _correlation(_ranks(gold), _ranks(guess)),
     }
+
+
+def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    # Of numbers that differ in the last digit alone: from the first, so that the mean
+    # is exact, and scaled before they are multiplied, which would make zeros of them.
+    x, y = x - x[0], y - y[0]
+    x, y = x - x.mean(), y - y.mean()
+    return float((x / np.linalg.norm(x)) @ (y / np.linalg.norm(y)))
 
 
 def _ranks(values: Sequence[float]) -> NDArray[np.float64]:

@@ -29,6 +29,7 @@ _AFTER_CONTRAST = 0.1
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
 SHRUNK_TO, HANDFUL = 0.2, 32
+# Of more texts, a sample is fitted; `init` lets up to so many start from a probe.
 MOST_TEXTS = 2000
 _LEAST_DEVIATION = 1e-6
 _N_FOLDS = 5

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from thinc.api import reduce_first, reduce_mean
 from thinc.types import Ragged
 
+from spacy_spanft.ml.alignment import encoding_of_wordpieces
+from spacy_spanft.ml.layers.encoder_rows import DocRows
 from spacy_spanft.ml.layers.span_tokens import span_tokens
 
 from .test_layers import doc_rows
@@ -46,6 +48,7 @@ def reference(X, rows, W, b, first, keep, key, pooled):
     return torch.stack(actual)
 
 
+@pytest.mark.filterwarnings("ignore:The transformer cut off")
 @pytest.mark.parametrize(("key", "pooled"), [("x", None), (None, None), (None, "x")])
 @given(
     first=st.booleans(),
@@ -66,3 +69,12 @@ def test_equals_plain_loops(nlp, first, keep, key, pooled, kernel_size, seed):
 
     assert [len(part) for part in layer.predict(X)] == [len(doc) for doc in X.docs]
     assert_equal(layer, X, plain)
+
+
+def test_a_text_that_is_cut_off_is_warned_of(nlp):
+    layer = span_tokens(reduce_first())
+    layer.initialize(X=Ragged(np.zeros((1, WIDTH), "f"), np.ones(1, "i")))
+    doc, vectors = nlp.make_doc("a b c"), np.zeros((4, WIDTH), "f")
+    encoding = encoding_of_wordpieces([1, 2], [1, 1, 0], [4], 4)
+    with pytest.warns(UserWarning, match="cut off a text"):
+        layer.predict(DocRows([doc], vectors, [0, 4], [encoding], None))

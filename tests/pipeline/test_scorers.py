@@ -45,3 +45,9 @@ def test_numbers(pairs):
     if np.std(gold) > 1e-3 * np.ptp(np.abs(gold)) and np.std(guess) > 0:
         pearson = stats.pearsonr(gold, guess).statistic
         assert actual["cats_pearson"] == pytest.approx(pearson, abs=1e-9)
+
+
+def test_numbers_that_differ_in_the_last_digit():
+    guess = [0.5, np.nextafter(0.5, 1), np.nextafter(0.5, 1)]
+    actual = scorers.regression_scores([0, 1, 1], guess)
+    assert actual["cats_pearson"] == pytest.approx(1)

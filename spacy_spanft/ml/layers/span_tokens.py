@@ -1,5 +1,6 @@
 """A vector of each token: its own, beside that of its window and of its span."""
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -163,6 +164,8 @@ def _pool(
     """Pool the wordpieces of each token. More indices are uploaded in the same trip."""
     ops: Any = model.ops
     tokens = [align_tokens(encoding) for encoding in X.encodings]
+    for doc, (_, counts) in zip(X.docs, tokens, strict=True):
+        _warn_of_cut(doc, counts)
     pairs = zip(tokens, X.starts, strict=False)
     n_rows = np.concatenate([counts for _, counts in tokens])
     sizes = lengths_of(X.docs, model.attrs["spans_key"], is_train)
@@ -209,6 +212,19 @@ def lengths_of(docs: list[Doc], key: str | None, is_train: bool = False) -> Ints
     spans = [get_spans(doc, key, is_train=is_train) for doc in docs]
     sizes = [lengths_of_pieces(s, len(d)) for s, d in zip(spans, docs, strict=True)]
     return np.concatenate(sizes)
+
+
+def _warn_of_cut(doc: Doc, counts: Ints) -> None:
+    """Warn if the encoder read only the beginning of a text: words have wordpieces."""
+    tokens = (doc[i] for i in np.flatnonzero(counts == 0).tolist())
+    if any(map(str.isalnum, (char for token in tokens for char in token.text))):
+        warnings.warn(
+            "The transformer cut off a text: words of it have no vector, because a "
+            "window has more wordpieces than model_max_length in its "
+            "tokenizer_config. Make window and stride in "
+            "[components.transformer.model.get_spans] smaller than they are now.",
+            stacklevel=2,
+        )
 
 
 def init(model: SpanTokens, X: Ragged | None = None, Y: Any = None) -> None:
