@@ -20,10 +20,6 @@ SIZES = {"train": 1000, "dev": 100, "test": 500}
 N_LINES = 10_000
 # How many tagged sentences NLTK learns from.
 N_TAGGED = 1000
-NOTE = (
-    "NLTK's tagger and chunker, trained on tags and phrases that the generator of the "
-    "data knows, as NLTK's pre-trained data is not on this machine"
-)
 
 
 def main(output: Path, seed: int = 0, scale: float = 1.0, nltk: bool = False) -> None:
@@ -112,7 +108,6 @@ def write_nltk_data(folder: Path, sentences: list[Sentence]) -> None:
     corpus.mkdir(parents=True, exist_ok=True)
     blocks = ["\n".join(" ".join(word) for word in one.words) for one in sentences]
     text = "\n\n".join(blocks) + "\n\n"
-    (folder / "note.txt").write_text(NOTE + "\n", encoding="utf8")
     for part in ("train", "test"):
         (corpus / f"{part}.txt").write_text(text, encoding="utf8")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 from wasabi import msg
 
-from spacy_spanft.segmenters.nltk_chunk import PHRASE_DATA, has_phrase_data
+PHRASE_DATA = ("taggers/averaged_perceptron_tagger_eng", "corpora/conll2000")
 
 
 def main(folder: Path) -> None:
@@ -13,11 +13,14 @@ def main(folder: Path) -> None:
     import nltk
 
     folder.mkdir(parents=True, exist_ok=True)
-    if has_phrase_data(folder):
-        msg.good("NLTK has its data")
-        return
     for name in PHRASE_DATA:
         package = name.split("/")[1]
+        try:
+            nltk.data.find(name, [*nltk.data.path, str(folder)])
+            msg.good(f"NLTK has {package}")
+            continue
+        except LookupError:
+            pass
         try:
             nltk.download(package, folder, quiet=True, raise_on_error=True)
         except (OSError, ValueError) as error:
@@ -29,7 +32,7 @@ def main(folder: Path) -> None:
                 "spacy project run textcat . --vars.arms encoders",
                 exits=1,
             )
-    msg.good(f"Downloaded NLTK's data to {folder}")
+        msg.good(f"Downloaded NLTK's {package} to {folder}")
 
 
 if __name__ == "__main__":

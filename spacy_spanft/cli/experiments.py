@@ -128,7 +128,6 @@ def experiment_cli(
     pipeline: Annotated[str | None, Option("--pipeline", "-p", help='The pipeline, as for `spanft init`; default: that of task.json beside the data ({"pipeline": "textcat"}), or detected from the data')] = None,  # noqa: E501
     transformer: Annotated[str | None, Option("--transformer", "-t", help="The encoder, by name or path")] = None,  # noqa: E501
     dictionary: Annotated[str | None, Option(help="The n-gram dictionary; default: the built-in English one")] = None,  # noqa: E501
-    nltk_data: Annotated[Path | None, Option("--nltk-data", help="Data for NLTK, if it has none of its own")] = None,  # noqa: E501
     arm: Annotated[list[str] | None, Option("--arm", help="Only this arm; can be repeated")] = None,  # noqa: E501
     seeds: Annotated[int, Option("--seeds", min=1, help="Number of seeds")] = 3,
     seed: Annotated[int, Option("--seed", min=0, help="The first seed")] = 0,
@@ -177,7 +176,6 @@ def experiment_cli(
         data,
         output,
         pipeline=pipeline,
-        nltk_data=nltk_data,
         seeds=range(seed, seed + seeds),
         epochs=epochs,
         overrides=overrides,

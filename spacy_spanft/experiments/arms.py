@@ -38,9 +38,9 @@ class ArmConfig(NamedTuple):
     config (str): "baseline", without spans, "spanft", or a .cfg file.
     regime (str): The training regime, as for `spanft init --regime`; "" for the
         default.
-    segmenter (Optional[dict]): The block of another segmenter.
-    dictionary (Any): The dictionary: a file, or the block of a reader. {data} in its
-        path is the folder of the task.
+    segmenter (Optional[dict]): The block of another segmenter. In it and in the
+        dictionary, {data} is the folder of the task.
+    dictionary (Any): The dictionary: a file, or the block of a reader.
     block (dict): Settings of the block that uses spans.
     set (dict): Any other settings: {"training.dropout": 0.2}.
     note (str): A note for the report.
@@ -118,16 +118,12 @@ def config_of(arm: ArmConfig, pipeline: str, folder: str = "") -> Config:
                 f"{SEGMENTER}. Change its config or segmentation, or remove `{key}`."
             )
     if arm.segmenter is not None:
-        changes[f"components.{SEGMENTER}.segmenter"] = arm.segmenter
+        changes[f"components.{SEGMENTER}.segmenter"] = _in_folder(arm.segmenter, folder)
         if arm.segmenter.get("@segmenters") != NGRAM_SEGMENTER:
             # The others take no dictionary.
             config.get("initialize", {}).get("components", {}).pop(SEGMENTER, None)
-    if (dictionary := arm.dictionary) is not None:
-        if isinstance(dictionary, str):
-            dictionary = dictionary.replace("{data}", folder)
-        elif isinstance(dictionary.get("path"), str):
-            path = dictionary["path"].replace("{data}", folder)
-            dictionary = {**dictionary, "path": path}
+    if arm.dictionary is not None:
+        dictionary = _in_folder(arm.dictionary, folder)
         changes[f"initialize.components.{SEGMENTER}.dictionary"] = dictionary
     if arm.block:
         walked = walk_dict(config.get("components", {}), ["components"])
@@ -141,6 +137,13 @@ def config_of(arm: ArmConfig, pipeline: str, folder: str = "") -> Config:
     for name, value in {**changes, **arm.set}.items():
         change(config, name, value, f"the arm {arm.name!r}")
     return config
+
+
+def _in_folder(value: Any, folder: str) -> Any:
+    """Replace {data} by the folder of a task, in a path or in those of a block."""
+    if isinstance(value, dict):
+        return {key: _in_folder(x, folder) for key, x in value.items()}
+    return value.replace("{data}", folder) if isinstance(value, str) else value
 
 
 def _base_config(arm: ArmConfig, pipeline: str) -> Config:

@@ -33,7 +33,6 @@ from ..configs.sources import (
 from ..configs.templates import LISTENERS, TASKS, change, interpolated
 from ..errors import SpanftError, check_setting, listed, shown, visible
 from ..ngrams.dictionary import NgramDictionary, default_dictionary
-from ..segmenters.nltk_chunk import has_phrase_data
 from ..segmenters.random import piece_lengths
 from ..util import SEGMENTER
 from ..util.columns import SETTINGS, guess_of
@@ -44,7 +43,6 @@ from .task_data import Data, find_data, read_examples, readers_of
 # Facts, written last; the pipeline; all output.
 RESULT, MODEL, LOG = "run.json", "model", "log.txt"
 RANDOM_SEGMENTER = "spacy-spanft.RandomSegmenter.v1"
-NLTK_SEGMENTER = "spacy-spanft.NltkChunkSegmenter.v1"
 # Settings that tell the runs apart.
 _OURS = ("system.seed", "training.seed", "paths.train", "paths.dev")
 _RUNNER = "the experiment"
@@ -89,7 +87,6 @@ def plan_runs(
     output: str | Path,
     *,
     pipeline: str | None = None,
-    nltk_data: Path | None = None,
     seeds: Sequence[int] = (0, 1, 2),
     epochs: int | None = None,
     overrides: Mapping[str, Any] | None = None,
@@ -101,7 +98,6 @@ def plan_runs(
     output (Union[str, Path]): The folder of the runs: OUTPUT/TASK/ARM/SEED.
     pipeline (Optional[str]): The pipeline, as for `spanft init --pipeline`; None reads
         it in task.json, or detects it from the data.
-    nltk_data (Optional[Path]): Data for NLTK, where it has none of its own.
     epochs (Optional[int]): The number of epochs; None trains as `spanft init` says,
         but without contrast.
     overrides (Optional[Mapping[str, Any]]): Settings for all configs:
@@ -121,9 +117,6 @@ def plan_runs(
     ]
     _override([config for *_, config in configs], overrides)
     docs_by_reader: dict[str, Docs] = {}  # most arms read their data alike
-    if nltk_data and has_phrase_data():  # checking an arm adds the folder to NLTK's own
-        nltk_data = None
-    notes = {arm.name: arm.note for arm in arms}
     for task, arm, config in configs:
         given = {**arm.set, **overrides}
         _set_data(config, task, given)
@@ -136,7 +129,7 @@ def plan_runs(
             _fit(config, task, given, docs)
         if not is_fitted or "training.max_steps" in given:
             _set_steps(config, given, len(docs["train"]), epochs)
-        notes[arm.name] = _fill_in(config, docs["train"], nltk_data) or notes[arm.name]
+        _set_lengths(config, docs["train"])
         _check(config, arm.name)
     runs, digests = [], dict[Path, str]()
     for of_task, seed in product(tasks, seeds):
@@ -144,7 +137,7 @@ def plan_runs(
             change(config, "system.seed", seed, _RUNNER)
             names = of_task.name, arm.name, seed
             to, digest = Path(output, *map(str, names)), fingerprint_of(config, digests)
-            runs.append(Run(*names, to, config, digest, notes[arm.name]))
+            runs.append(Run(*names, to, config, digest, arm.note))
     return runs
 
 
@@ -247,24 +240,15 @@ def _set_steps(
         change(config, path, settings[path], _RUNNER)
 
 
-def _fill_in(config: Config, docs: list[Doc], nltk_data: Path | None) -> str:
-    """Fill in the settings of a segmenter that depend on the data or this machine.
-
-    Random spans get the lengths of n-grams, so that only their positions differ.
-    Returns the note on the data of NLTK, if there is one.
-    """
+def _set_lengths(config: Config, docs: list[Doc]) -> None:
+    """Give random spans the lengths of n-grams, so that only their positions differ."""
     segmenter = config["components"].get(SEGMENTER, {}).get("segmenter", {})
-    kind = segmenter.get("@segmenters")
-    if kind == RANDOM_SEGMENTER and "lengths" not in segmenter:
+    is_random = segmenter.get("@segmenters") == RANDOM_SEGMENTER
+    if is_random and "lengths" not in segmenter:
         path = config["paths"].get("dictionary")
         ngrams = NgramDictionary.from_disk(path) if path else default_dictionary()
         lengths = piece_lengths(docs, ngrams)
         segmenter["lengths"] = [round(share, 4) for share in lengths]
-    elif kind == NLTK_SEGMENTER and nltk_data:
-        segmenter["data_dir"] = nltk_data.resolve().as_posix()
-        if (note := nltk_data / "note.txt").exists():
-            return note.read_text("utf8").strip()
-    return ""
 
 
 def _check(config: Config, arm: str) -> None:

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from spacy.tokens import Doc
@@ -17,8 +16,6 @@ _PACKAGES = {
     "entities": "averaged_perceptron_tagger_eng maxent_ne_chunker_tab words",
     "phrases": "averaged_perceptron_tagger_eng conll2000",
 }
-# What the phrases need, as NLTK's find() takes it.
-PHRASE_DATA = ("taggers/averaged_perceptron_tagger_eng", "corpora/conll2000")
 # How often the perceptron sees conll2000: F 92.7 on its test part after two rounds
 # (the bigram chunker of NLTK's book has 83.7).
 _ROUNDS = 2
@@ -119,14 +116,3 @@ def load_tools(chunker: Chunker) -> tuple[Any, Any]:
     if chunker == "entities":
         return tagger, ne_chunker(fmt="binary")
     return tagger, PhraseChunker(conll2000.chunked_sents("train.txt"))
-
-
-def has_phrase_data(*folders: Path) -> bool:
-    """Whether NLTK finds the data of its phrases, also in folders besides its own."""
-    import nltk
-
-    paths = [*nltk.data.path, *map(str, folders)]
-    try:
-        return all(nltk.data.find(name, paths) for name in PHRASE_DATA)
-    except LookupError:
-        return False
