@@ -17,7 +17,7 @@ from spacy.util import minibatch
 from thinc.api import Model
 from thinc.types import Ragged
 
-from ..ml.alignment import Pieces, read_spans
+from ..ml.alignment import Pieces, read_spans, rows_of_windows
 from ..ml.layers import span_pool
 from ..ml.layers.encoder_rows import DocRows, join_rows
 from ..ml.layers.span_pool import is_mean
@@ -100,7 +100,12 @@ def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributi
             continue
         whole_text += total
         if is_mean(layer, X):
-            of_rows = ops.to_numpy(X.vectors @ W[:, columns].T)[pieces.rows] - total
+            mean = X.vectors[ops.asarray1i(rows_of_windows(X.encodings[0]))].mean(axis=0)
+            length = ops.xp.linalg.norm
+            # "unit_mean" divides it by its length, which stays.
+            scale = float(length(pooled[columns]) / length(mean))
+            of_rows = ops.to_numpy(X.vectors @ W[:, columns].T)[pieces.rows]
+            of_rows = scale * of_rows - total
             starts = np.cumsum(pieces.lengths) - pieces.lengths
             of_pieces = np.add.reduceat(of_rows, starts) / X.encodings[0].windows.sum()
             added += of_pieces

@@ -8,7 +8,7 @@ it, so that what the encoder knew of the labels is not lost.
 
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from tqdm import tqdm
 
 from ..errors import SpanftError, counted
 from ..ml.cross_entropy import target_layers
+from ..ml.layers.span_pool import normalized
 from ..ml.parameter_groups import listeners, models
 from .schedules import warmup_linear
 
@@ -125,17 +126,6 @@ def _backpropagate(
     d_unit = backprop_classes((probabilities - truths) / len(docs))
     d_unit += _WEIGHT * contrast_gradient(model.ops.xp, unit, truths)
     backprop_rows(backprop(backprop_unit(d_unit)))
-
-
-def normalized(xp: Any, X: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Return vectors of length 1, and the callback for their gradient."""
-    lengths = xp.maximum(xp.linalg.norm(X, axis=1, keepdims=True), 1e-6)
-    unit = X / lengths
-
-    def backprop(dY: Any) -> Any:
-        return (dY - (dY * unit).sum(axis=1, keepdims=True) * unit) / lengths
-
-    return unit, backprop
 
 
 def contrast_gradient(xp: Any, unit: Any, truths: Any) -> Any:

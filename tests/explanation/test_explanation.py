@@ -42,6 +42,7 @@ TRACED = {
     **{name: MODELS[name] for name in ("no-segmentation", "capped", "mean", "tokens")},
     "attention": MODELS["attention-attention"],
     "beside-mean": {**MODELS["cnn-cnn"], "summary": "mean"},
+    "beside-unit": {**MODELS["cnn-cnn"], "summary": "unit_mean"},
     "max": span_model(ATTENTION, MAX),
     "sum": span_model(MAX, SUM, use_cls=False),
 }
@@ -133,7 +134,7 @@ def test_shares_are_slopes(nlp):
             (vector,) = summary.predict(X)
             W_of_text = W[:, -len(vector) :]
             whole = W_of_text @ vector
-            if X.cls is None or summary.attrs["summary"] == "mean":
+            if X.cls is None or summary.attrs["summary"] != "cls":
                 added = of_mean(W_of_text, X, pieces, vector)
                 shares, whole = shares - added, whole - added.sum(axis=0)
             np.testing.assert_allclose(made.whole_text, whole, atol=1e-4)
@@ -155,11 +156,16 @@ def test_shares_are_slopes(nlp):
             np.testing.assert_allclose(share, slope, atol=2e-3)
 
 
-def of_mean(W, X, pieces, mean):
-    """Return what the mean of the rows would lose without those of each piece."""
+def of_mean(W, X, pieces, vector):
+    """Return what the mean of the rows would lose without those of each piece.
+
+    Of a mean divided by its length, that stays.
+    """
     ends = np.cumsum(pieces.lengths)
     n_rows = sum(X.encodings[0].windows)
-    parts = np.split(X.vectors[pieces.rows] - mean, ends[:-1])
+    mean = np.mean(X.vectors[: X.encodings[0].windows.sum()], axis=0)
+    scale = np.linalg.norm(vector) / np.linalg.norm(mean)
+    parts = np.split(scale * X.vectors[pieces.rows] - vector, ends[:-1])
     return np.array([W @ part.sum(axis=0) / n_rows for part in parts])
 
 

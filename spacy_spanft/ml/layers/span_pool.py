@@ -26,7 +26,7 @@ from .scoring import zeros_for_nothing
 from .sequences import Sequences, upload
 
 Pool = Model[DocRows, Floats2d]
-Summary = Literal["cls", "mean"]
+Summary = Literal["cls", "mean", "unit_mean"]
 SUMMARY = "doc_summary"
 
 
@@ -139,8 +139,9 @@ def init_pooler(model: Pool, X: Ragged | None = None, Y: Any = None) -> None:
 def doc_summary(summary: Summary = "cls") -> Pool:
     """Make the layer. A Doc without any row becomes zeros.
 
-    summary (Literal["cls", "mean"]): "mean" takes that of all wordpieces, [CLS] among
-        them, and so does "cls" where no row stands for the text (curated, tok2vec).
+    summary (Literal["cls", "mean", "unit_mean"]): "mean" takes that of all wordpieces,
+        [CLS] among them, and so does "cls" where no row stands for the text (curated,
+        tok2vec). "unit_mean" divides it by its length.
     """
     return Model(SUMMARY, forward_summary, attrs={"summary": summary})
 
@@ -154,13 +155,18 @@ def forward_summary(
     Y = ops.xp.zeros((len(X.docs), X.vectors.shape[1]), X.vectors.dtype)
     if not len(full):
         return Y, lambda dY: ops.xp.zeros_like(X.vectors)
-    chosen, sizes = _rows_of(X, full, model.attrs["summary"] == "mean")
+    chosen, sizes = _rows_of(X, full, model.attrs["summary"] != "cls")
     # thinc's reduce_mean would ask a GPU whether the sizes are right, five times.
     at, rows, texts, counts = upload(ops, full, chosen, np.repeat(full, sizes), sizes)
     ops.scatter_add(Y, texts, X.vectors[rows])
     Y[at] /= counts[:, None]
+    backprop_unit = None
+    if model.attrs["summary"] == "unit_mean":
+        Y, backprop_unit = normalized(ops.xp, Y)
 
     def backprop(dY: Any) -> Floats2d:
+        if backprop_unit is not None:
+            dY = backprop_unit(dY)
         d = ops.xp.zeros_like(dY)
         d[at] = dY[at] / counts[:, None]
         d_rows = ops.xp.zeros_like(X.vectors)
@@ -172,8 +178,18 @@ def forward_summary(
 
 def is_mean(model: Model[Any, Any], X: DocRows) -> bool:
     """Whether a layer is a `doc_summary` that takes the mean of each Doc's rows."""
-    takes_mean = X.cls is None or model.attrs.get("summary") == "mean"
-    return model.name == SUMMARY and takes_mean
+    return model.name == SUMMARY and (X.cls is None or model.attrs["summary"] != "cls")
+
+
+def normalized(xp: Any, X: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """Return vectors of length 1, and the callback for their gradient."""
+    lengths = xp.maximum(xp.linalg.norm(X, axis=1, keepdims=True), 1e-6)
+    unit = X / lengths
+
+    def backprop(dY: Any) -> Any:
+        return (dY - (dY * unit).sum(axis=1, keepdims=True) * unit) / lengths
+
+    return unit, backprop
 
 
 def _rows_of(X: DocRows, full: Ints, takes_mean: bool) -> tuple[Ints, Ints]:
