@@ -82,6 +82,10 @@ def fit_training(
         config["initialize"]["after_init"]["probe"] = True
         if n_texts <= HANDFUL or task not in ("textcat", "textcat_multilabel"):
             config["training"]["optimizer"]["learn_rate"]["initial_rate"] = _LOW_RATE
+        model = config["components"][TASKS[task].component]["model"]
+        if task == "textcat" and model.get("summary") == "mean":
+            # Its length says how long a text is, which a probe of few would learn.
+            model["summary"] = "unit_mean"
     head_rate = config["training"]["optimizer"].get("head_rate")
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE

@@ -125,18 +125,23 @@ def config_of(arm: ArmConfig, pipeline: str, folder: str = "") -> Config:
     if arm.dictionary is not None:
         dictionary = _in_folder(arm.dictionary, folder)
         changes[f"initialize.components.{SEGMENTER}.dictionary"] = dictionary
-    if arm.block:
-        walked = walk_dict(config.get("components", {}), ["components"])
-        blocks = (path[:-1] for path, value in walked if value in SPAN_BLOCKS)
-        if (block := next(blocks, None)) is None:
-            raise SpanftError(
-                f"The arm {arm.name!r} sets `block`, but its config has none of these: "
-                f"{listed(SPAN_BLOCKS)}. Use `config: spanft`."
-            )
-        changes |= {".".join([*block, key]): x for key, x in arm.block.items()}
-    for name, value in {**changes, **arm.set}.items():
+    for name, value in {**changes, **settings_of(arm, config)}.items():
         change(config, name, value, f"the arm {arm.name!r}")
     return config
+
+
+def settings_of(arm: ArmConfig, config: Config) -> dict[str, Any]:
+    """Return the settings of an arm, those of its block under their whole names."""
+    if not arm.block:
+        return arm.set
+    walked = walk_dict(config.get("components", {}), ["components"])
+    blocks = (path[:-1] for path, value in walked if value in SPAN_BLOCKS)
+    if (block := next(blocks, None)) is None:
+        raise SpanftError(
+            f"The arm {arm.name!r} sets `block`, but its config has none of these: "
+            f"{listed(SPAN_BLOCKS)}. Use `config: spanft`."
+        )
+    return {".".join([*block, key]): x for key, x in arm.block.items()} | arm.set
 
 
 def _in_folder(value: Any, folder: str) -> Any:

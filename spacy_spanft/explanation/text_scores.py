@@ -100,7 +100,9 @@ def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributi
             continue
         whole_text += total
         if is_mean(layer, X):
-            mean = X.vectors[ops.asarray1i(rows_of_windows(X.encodings[0]))].mean(axis=0)
+            mean = X.vectors[ops.asarray1i(rows_of_windows(X.encodings[0]))].mean(
+                axis=0
+            )
             length = ops.xp.linalg.norm
             # "unit_mean" divides it by its length, which stays.
             scale = float(length(pooled[columns]) / length(mean))
