@@ -54,8 +54,9 @@ def span_textcat(
         `[training] dropout` does not change it.
     max_pieces (Optional[int]): Keep only the first pieces of a Doc (the paper's r).
     max_rows (Optional[int]): Keep only the first rows of a piece (the paper's l).
-    summary (Literal["cls", "mean"]): "mean" replaces [CLS] by the mean of all
-        wordpieces, for encoders that have none (GPT-2, T5).
+    summary (Literal["cls", "mean", "unit_mean"]): "mean" replaces [CLS] by the mean of
+        all wordpieces, also for encoders that have none (GPT-2, T5); "unit_mean" makes
+        its length 1.
     pooler (bool): Whether [CLS] goes through a dense layer with tanh, as BERT's does
         in its next sentence prediction and in BertForSequenceClassification.
     pair_separator (Optional[str]): The separator between the two texts of a pair. How

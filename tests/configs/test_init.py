@@ -240,6 +240,7 @@ def test_few_texts_are_all_trained_on():
         assert rate == (2e-5 if n_rows <= 32 else 5e-5)
         assert made.config["initialize"]["after_init"]["probe"] is True
         assert "contrast" not in made.config["initialize"]["after_init"]
+        assert made.config["components"]["textcat"]["model"]["summary"] == "unit_mean"
 
 
 def test_an_encoder_first_learns_what_three_labels_tell_apart():

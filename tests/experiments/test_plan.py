@@ -108,7 +108,7 @@ def test_given_settings_are_kept(place, given, expected):
 def test_without_epochs_it_trains_as_init_says(place):
     encoder = save_encoder(Path("encoder"))
     given = {"paths.transformer": str(encoder), "training.optimizer.L2": 0.5}
-    arms = "{a: {}, b: {set: {training.max_steps: 20}}}"
+    arms = "{a: {}, b: {set: {training.max_steps: 20}, block: {summary: mean}}}"
     how = {"arms": arms, "overrides": given, "pipeline": "textcat", "epochs": None}
     runs = plan("data/one", seeds=[0], **how)
     files = ("data/one/train.spacy", "data/one/dev.spacy")
@@ -125,6 +125,8 @@ def test_without_epochs_it_trains_as_init_says(place):
         limits = training["max_steps"], training["eval_frequency"]
         assert limits == (steps, frequency)
     assert runs[0].config["training"]["max_steps"] == config["training"]["max_steps"]
+    models = [run.config["components"]["textcat"]["model"] for run in runs]
+    assert [model["summary"] for model in models] == ["unit_mean", "mean"]
 
 
 def test_arms_learn_in_the_loop_where_spans_can_count(place):
