@@ -82,16 +82,16 @@ def fit_training(
         config["initialize"]["after_init"]["probe"] = True
         if n_texts <= HANDFUL or task not in ("textcat", "textcat_multilabel"):
             config["training"]["optimizer"]["learn_rate"]["initial_rate"] = _LOW_RATE
-        model = config["components"][TASKS[task].component]["model"]
-        if task == "textcat" and model.get("summary") == "mean":
-            # Its length says how long a text is, which a probe of few would learn.
-            model["summary"] = "unit_mean"
     head_rate = config["training"]["optimizer"].get("head_rate")
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, data["train"])
     suits_contrast = contrast and task == "textcat" and window is None
-    if suits_contrast and _has_contrast(config, data["train"]):
+    has_contrast = suits_contrast and _has_contrast(config, data["train"])
+    if task == "textcat" and n_texts <= MOST_TEXTS and not has_contrast:
+        # The length of the mean says how long a text is, which few texts would teach.
+        config["components"]["textcat"]["model"]["summary"] = "unit_mean"
+    if has_contrast:
         steps = _fit_contrast(config, n_texts)
     elif data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
         steps = _fit_few_steps(config, n_texts, is_text, has_dev=has_dev)

@@ -255,6 +255,7 @@ def test_an_encoder_first_learns_what_three_labels_tell_apart():
         assert made.config["initialize"]["after_init"]["contrast"] == contrast
         training = made.config["training"]
         assert training["max_steps"] == training["eval_frequency"] == 1
+        assert made.config["components"]["textcat"]["model"]["summary"] == "mean"
         assert training["optimizer"]["learn_rate"]["initial_rate"] == 5e-6
         assert f": {contrast} steps of 16 texts" in made.changes[0]
         assert ("None is held out" in made.changes[0]) == (dev is None)
