@@ -1,5 +1,6 @@
 """Get what NLTK's phrases need, where NLTK does not find it on this machine."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import typer
@@ -15,12 +16,10 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in PHRASE_DATA:
         package = name.split("/")[1]
-        try:
+        with suppress(LookupError):
             nltk.data.find(name, [*nltk.data.path, str(folder)])
             msg.good(f"NLTK has {package}")
             continue
-        except LookupError:
-            pass
         try:
             nltk.download(package, folder, quiet=True, raise_on_error=True)
         except (OSError, ValueError) as error:

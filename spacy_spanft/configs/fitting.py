@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from itertools import compress
 from math import ceil, floor
 from operator import not_
+from typing import Any
 
 from confection import Config
 from spacy.training import Example
@@ -89,8 +90,7 @@ def fit_training(
     suits_contrast = contrast and task == "textcat" and window is None
     has_contrast = suits_contrast and _has_contrast(config, data["train"])
     if task == "textcat" and n_texts <= MOST_TEXTS and not has_contrast:
-        # The length of the mean says how long a text is, which few texts would teach.
-        config["components"]["textcat"]["model"]["summary"] = "unit_mean"
+        _fit_summary(config["components"]["textcat"].get("model", {}))
     if has_contrast:
         steps = _fit_contrast(config, n_texts)
     elif data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
@@ -192,6 +192,15 @@ def _has_contrast(config: Config, data: DataSummary) -> bool:
     is_sized = HANDFUL < len(data.n_words) <= MOST_TEXTS
     has_head_rate = "head_rate" in config["training"]["optimizer"]
     return n_labels > 2 and is_sized and not has_head_rate
+
+
+def _fit_summary(model: dict[str, Any]) -> None:
+    """Scale the mean of a text to length 1, but not before a pre-trained pooler.
+
+    Its length depends on the text's, and a classifier of few texts would rely on it.
+    """
+    if model.get("summary") == "mean" and not model.get("pooler"):
+        model["summary"] = "unit_mean"
 
 
 def _fit_contrast(config: Config, n_texts: int) -> str:

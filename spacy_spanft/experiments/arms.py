@@ -118,30 +118,32 @@ def config_of(arm: ArmConfig, pipeline: str, folder: str = "") -> Config:
                 f"{SEGMENTER}. Change its config or segmentation, or remove `{key}`."
             )
     if arm.segmenter is not None:
-        changes[f"components.{SEGMENTER}.segmenter"] = _in_folder(arm.segmenter, folder)
+        # A pipeline that was trained may be loaded from another folder.
+        segmenter = _in_folder(arm.segmenter, Path(folder).resolve().as_posix())
+        changes[f"components.{SEGMENTER}.segmenter"] = segmenter
         if arm.segmenter.get("@segmenters") != NGRAM_SEGMENTER:
             # The others take no dictionary.
             config.get("initialize", {}).get("components", {}).pop(SEGMENTER, None)
     if arm.dictionary is not None:
         dictionary = _in_folder(arm.dictionary, folder)
         changes[f"initialize.components.{SEGMENTER}.dictionary"] = dictionary
-    for name, value in {**changes, **settings_of(arm, config)}.items():
-        change(config, name, value, f"the arm {arm.name!r}")
-    return config
-
-
-def settings_of(arm: ArmConfig, config: Config) -> dict[str, Any]:
-    """Return the settings of an arm, those of its block under their whole names."""
-    if not arm.block:
-        return arm.set
-    walked = walk_dict(config.get("components", {}), ["components"])
-    blocks = (path[:-1] for path, value in walked if value in SPAN_BLOCKS)
-    if (block := next(blocks, None)) is None:
+    of_block = block_settings(arm, config)
+    if arm.block and not of_block:
         raise SpanftError(
             f"The arm {arm.name!r} sets `block`, but its config has none of these: "
             f"{listed(SPAN_BLOCKS)}. Use `config: spanft`."
         )
-    return {".".join([*block, key]): x for key, x in arm.block.items()} | arm.set
+    for name, value in {**changes, **of_block, **arm.set}.items():
+        change(config, name, value, f"the arm {arm.name!r}")
+    return config
+
+
+def block_settings(arm: ArmConfig, config: Config) -> dict[str, Any]:
+    """Return the settings of an arm's block under their whole names, if it is there."""
+    walked = walk_dict(config.get("components", {}), ["components"])
+    blocks = (path[:-1] for path, value in walked if value in SPAN_BLOCKS)
+    settings = arm.block if (block := next(blocks, ())) else {}
+    return {".".join([*block, key]): value for key, value in settings.items()}
 
 
 def _in_folder(value: Any, folder: str) -> Any:

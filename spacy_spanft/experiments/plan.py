@@ -37,7 +37,7 @@ from ..segmenters.random import piece_lengths
 from ..util import SEGMENTER
 from ..util.columns import SETTINGS, guess_of
 from ..util.files import digest_of
-from .arms import ArmConfig, check_folder_names, config_of, settings_of
+from .arms import ArmConfig, block_settings, check_folder_names, config_of
 from .task_data import Data, find_data, read_examples, readers_of
 
 # Facts, written last; the pipeline; all output.
@@ -118,7 +118,7 @@ def plan_runs(
     _override([config for *_, config in configs], overrides)
     docs_by_reader: dict[str, Docs] = {}  # most arms read their data alike
     for task, arm, config in configs:
-        given = {**settings_of(arm, config), **overrides}
+        given = {**block_settings(arm, config), **arm.set, **overrides}
         _set_data(config, task, given)
         reader = repr(interpolated(config)["corpora"])
         if reader not in docs_by_reader:

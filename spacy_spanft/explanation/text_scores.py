@@ -2,9 +2,10 @@
 
 Where the mean of the wordpieces takes the place of [CLS], a piece also adds what its
 wordpieces add to it beyond an average one: in proportion to what the mean would lose
-without them. That is exact. What the average adds, [CLS], and the similarity of a pair
-are those of the whole text: the encoder has mixed its words. They can only be spread,
-by what the score loses when each piece is deleted from the text.
+without them (of a mean of length 1, the slope). That is exact. What the average adds,
+[CLS], and the similarity of a pair are those of the whole text: the encoder has mixed
+its words. They can only be spread, by what the score loses when each piece is deleted
+from the text.
 """
 
 from collections.abc import Callable, Iterator
@@ -100,19 +101,26 @@ def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributi
             continue
         whole_text += total
         if is_mean(layer, X):
-            mean = X.vectors[ops.asarray1i(rows_of_windows(X.encodings[0]))].mean(
-                axis=0
-            )
-            length = ops.xp.linalg.norm
-            # "unit_mean" divides it by its length, which stays.
-            scale = float(length(pooled[columns]) / length(mean))
-            of_rows = ops.to_numpy(X.vectors @ W[:, columns].T)[pieces.rows]
-            of_rows = scale * of_rows - total
+            of_rows = _of_rows(ops, X, W[:, columns], total, layer, pooled[columns])
             starts = np.cumsum(pieces.lengths) - pieces.lengths
-            of_pieces = np.add.reduceat(of_rows, starts) / X.encodings[0].windows.sum()
+            of_pieces = np.add.reduceat(of_rows[pieces.rows], starts)
             added += of_pieces
             whole_text -= of_pieces.sum(axis=0)
     return Contributions(parts, added, bias, whole_text, similarity)
+
+
+def _of_rows(
+    ops: Any, X: DocRows, W: Any, total: Floats, layer: Model[Any, Any], vector: Any
+) -> Floats:
+    """Return what each row adds to the score of their mean, beyond an average one."""
+    along: Any = 1.0
+    length: Any = 1.0
+    if layer.attrs["summary"] == "unit_mean":
+        # What a row has in the direction of the mean changes only its length.
+        along = ops.to_numpy(X.vectors @ vector)[:, None]
+        length = max(along[rows_of_windows(X.encodings[0])].mean(), 1e-6)
+    added: Floats = ops.to_numpy(X.vectors @ W.T) - along * total
+    return added / (length * X.encodings[0].windows.sum())
 
 
 def pieces_of(pool: Model[Any, Any], X: DocRows) -> tuple[Pieces, Ragged]:

@@ -243,6 +243,21 @@ def test_few_texts_are_all_trained_on():
         assert made.config["components"]["textcat"]["model"]["summary"] == "unit_mean"
 
 
+def test_other_texts_keep_their_mean():
+    pairs = [{**row, "sentence1": "x", "sentence2": "y"} for row in texts(40)]
+    for rows, task in (
+        (texts(2600), "textcat"),  # of which a fifth is held out
+        (texts(40), "textcat_multilabel"),
+        (pairs, "pair"),
+    ):
+        write("t.jsonl", rows)
+        config = config_for_data("t.jsonl", task=task).config
+        model = next(
+            x for x in config["components"].values() if "textcat" in x["factory"]
+        )
+        assert model["model"]["summary"] == "mean"
+
+
 def test_an_encoder_first_learns_what_three_labels_tell_apart():
     for n_rows, contrast, dev in (
         (33, 99, None),

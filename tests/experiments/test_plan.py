@@ -145,7 +145,9 @@ def test_settings_of_the_task_and_the_command_line(place):
     shutil.copy("tiny.tsv.gz", "data/one")
     reader = '{"@readers": spacy-spanft.NgramDictionary.v1, path: "{data}/tiny.tsv.gz"}'
     arms = f"{{a: {{{SPANS}, dictionary: '{{data}}/tiny.tsv.gz'}},"
-    arms += f"b: {{{SPANS}, dictionary: {reader}}}, c: {{{BASE}}}}}"
+    arms += f"b: {{{SPANS}, dictionary: {reader}}}, c: {{{BASE}}}, "
+    nltk = '{"@segmenters": spacy-spanft.NltkChunkSegmenter.v1, data_dir: "{data}/x"}'
+    arms += f"d: {{{SPANS}, segmenter: {nltk}}}}}"
     # A path that a baseline does not have, such as --paths.dictionary.
     config = Path("tiny_spanft.cfg")
     config.write_text(config.read_text().replace("train = null", "x = 1\ntrain = null"))
@@ -153,7 +155,9 @@ def test_settings_of_the_task_and_the_command_line(place):
     for run in runs[:2]:
         settings = run.config["initialize"]["components"]["span_segmenter"]
         assert "data/one/tiny.tsv.gz" in str(settings["dictionary"])
-    assert [run.config["paths"]["x"] for run in runs] == [2] * 3
+    segmenter = runs[3].config["components"]["span_segmenter"]["segmenter"]
+    assert segmenter["data_dir"] == (Path.cwd() / "data/one/x").as_posix()
+    assert [run.config["paths"]["x"] for run in runs] == [2] * 4
 
 
 def test_the_fingerprint_has_the_contents_of_files(place):

@@ -13,7 +13,11 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.explanation import Phrase, explain, explain_pipe, phrases
 from spacy_spanft.explanation.display import to_html
 from spacy_spanft.explanation.text_scores import POOLS, name_parts, pieces_of
-from spacy_spanft.ml.alignment import align_pieces, encoding_of_wordpieces
+from spacy_spanft.ml.alignment import (
+    align_pieces,
+    encoding_of_wordpieces,
+    rows_of_windows,
+)
 from spacy_spanft.ml.layers.encoder_rows import DocRows
 
 from ..commands import run
@@ -134,8 +138,9 @@ def test_shares_are_slopes(nlp):
             (vector,) = summary.predict(X)
             W_of_text = W[:, -len(vector) :]
             whole = W_of_text @ vector
-            if X.cls is None or summary.attrs["summary"] != "cls":
-                added = of_mean(W_of_text, X, pieces, vector)
+            kind = summary.attrs["summary"]
+            if X.cls is None or kind != "cls":
+                added = of_mean(W_of_text, X, pieces, is_unit=kind == "unit_mean")
                 shares, whole = shares - added, whole - added.sum(axis=0)
             np.testing.assert_allclose(made.whole_text, whole, atol=1e-4)
         assert np.abs(shares).max() > 1e-3
@@ -156,17 +161,20 @@ def test_shares_are_slopes(nlp):
             np.testing.assert_allclose(share, slope, atol=2e-3)
 
 
-def of_mean(W, X, pieces, vector):
-    """Return what the mean of the rows would lose without those of each piece.
-
-    Of a mean divided by its length, that stays.
-    """
-    ends = np.cumsum(pieces.lengths)
-    n_rows = sum(X.encodings[0].windows)
-    mean = np.mean(X.vectors[: X.encodings[0].windows.sum()], axis=0)
-    scale = np.linalg.norm(vector) / np.linalg.norm(mean)
-    parts = np.split(scale * X.vectors[pieces.rows] - vector, ends[:-1])
-    return np.array([W @ part.sum(axis=0) / n_rows for part in parts])
+def of_mean(W, X, pieces, is_unit):
+    """Return what the score loses where the rows of each piece weigh a little less."""
+    rows = X.vectors[rows_of_windows(X.encodings[0])].astype("d")
+    places = {row: i for i, row in enumerate(rows_of_windows(X.encodings[0]).tolist())}
+    lost = []
+    for piece in np.split(pieces.rows, np.cumsum(pieces.lengths)[:-1]):
+        sides = []
+        for weight in (1 + 1e-4, 1 - 1e-4):
+            weights = np.ones(len(rows))
+            weights[[places[row] for row in piece.tolist()]] = weight
+            mean = weights @ rows / weights.sum()
+            sides.append(W @ (mean / np.linalg.norm(mean) if is_unit else mean))
+        lost.append((sides[0] - sides[1]) / 2e-4)
+    return np.array(lost)
 
 
 def test_the_rest_is_spread_by_what_deleting_each_part_takes(nlp):

@@ -141,7 +141,7 @@ def doc_summary(summary: Summary = "cls") -> Pool:
 
     summary (Literal["cls", "mean", "unit_mean"]): "mean" takes that of all wordpieces,
         [CLS] among them, and so does "cls" where no row stands for the text (curated,
-        tok2vec). "unit_mean" divides it by its length.
+        tok2vec). "unit_mean" is that mean, scaled to length 1.
     """
     return Model(SUMMARY, forward_summary, attrs={"summary": summary})
 
@@ -160,13 +160,11 @@ def forward_summary(
     at, rows, texts, counts = upload(ops, full, chosen, np.repeat(full, sizes), sizes)
     ops.scatter_add(Y, texts, X.vectors[rows])
     Y[at] /= counts[:, None]
-    backprop_unit = None
-    if model.attrs["summary"] == "unit_mean":
-        Y, backprop_unit = normalized(ops.xp, Y)
+    is_unit = model.attrs["summary"] == "unit_mean"
+    Y, backprop_unit = normalized(ops.xp, Y) if is_unit else (Y, lambda dY: dY)
 
     def backprop(dY: Any) -> Floats2d:
-        if backprop_unit is not None:
-            dY = backprop_unit(dY)
+        dY = backprop_unit(dY)
         d = ops.xp.zeros_like(dY)
         d[at] = dY[at] / counts[:, None]
         d_rows = ops.xp.zeros_like(X.vectors)
@@ -182,12 +180,13 @@ def is_mean(model: Model[Any, Any], X: DocRows) -> bool:
 
 
 def normalized(xp: Any, X: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Return vectors of length 1, and the callback for their gradient."""
+    """Return vectors of length 1, and the callback; those of zeros stay zeros."""
     lengths = xp.maximum(xp.linalg.norm(X, axis=1, keepdims=True), 1e-6)
     unit = X / lengths
 
     def backprop(dY: Any) -> Any:
-        return (dY - (dY * unit).sum(axis=1, keepdims=True) * unit) / lengths
+        dX = (dY - (dY * unit).sum(axis=1, keepdims=True) * unit) / lengths
+        return dX * (lengths > 1e-6)
 
     return unit, backprop
 
