@@ -53,7 +53,10 @@ def test_a_single_text_and_an_empty_one_teach_nothing():
     X[1] = 0
     unit, backprop = normalized(np, X)
     assert (contrast_gradient(np, unit[:1], truths[:1]) == 0).all()
-    assert np.isfinite(backprop(contrast_gradient(np, unit, truths))).all()
+    d_texts = backprop(contrast_gradient(np, unit, truths))
+    assert np.isfinite(d_texts).all()
+    assert (d_texts[1] == 0).all()
+    assert d_texts[2].any()
 
 
 @pytest.fixture
