@@ -15,8 +15,7 @@ from thinc.types import Ragged
 
 from ..errors import SpanftError
 from ..ml.layers.pooling import weights_of
-from ..ml.layers.sequences import known, upload
-from ..ml.layers.span_window import neighbors
+from ..ml.layers.sequences import upload
 
 
 def cannot_explain(layer: str) -> SpanftError:
@@ -60,52 +59,24 @@ def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     raise cannot_explain(layer.name)
 
 
-def _reduction(layer: Model[Any, Any], X: Any, D: Any) -> Any:
-    """Go through one of thinc's reductions, which have no weights, by its gradient."""
+def _gradient(layer: Model[Any, Any], X: Any, D: Any) -> Any:
+    """Go through a layer by its gradient; that of the weights stays in a copy."""
+    Y, backprop = layer.copy()(X, is_train=True)
+    pulled = []
+    for d in D:
+        # A copy: what is broadcast may not be written to, and thinc's kernels ask
+        # for that.
+        dY = Ragged(d.copy(), X.lengths) if isinstance(Y, Ragged) else d.copy()
+        dX: Any = backprop(dY)
+        pulled.append(dX.dataXd if isinstance(dX, Ragged) else dX)
     xp: Any = layer.ops.xp
-    _, backprop = layer(X, is_train=True)
-    # Copies: what is broadcast may not be written to, and thinc's kernels ask for that.
-    return xp.stack([backprop(d.copy()).dataXd for d in D])
+    return xp.stack(pulled)
 
 
 def _attention_sum(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     lengths = layer.ops.to_numpy(X.lengths)
     (owners,) = upload(layer.ops, np.repeat(np.arange(len(lengths)), lengths))
     return D[:, owners] * weights_of(layer, X)
-
-
-def _span_window(layer: Model[Any, Any], X: Any, D: Any) -> Any:
-    W: Any = layer.get_param("W")
-    sequences = known(layer.ops, X)
-    D = D * (layer.predict(sequences).dataXd > 0)
-    pulled = D @ W[layer.attrs["before"]]
-    for position, at, offset in neighbors(layer, sequences.on_host):
-        pulled[:, at] += D[:, at - offset] @ W[position]
-    return pulled
-
-
-def _linear(layer: Model[Any, Any], X: Any, D: Any) -> Any:
-    return D @ layer.get_param("W")
-
-
-def _relu(layer: Model[Any, Any], X: Any, D: Any) -> Any:
-    return (D * (layer.predict(X) > 0)) @ layer.get_param("W")
-
-
-def _feed_forward(layer: Model[Any, Any], X: Any, D: Any) -> Any:
-    W, b, V = (layer.get_param(name) for name in ("W", "b", "V"))
-    return ((D @ V) * (X @ W.T + b > 0)) @ W
-
-
-def _maxout(layer: Model[Any, Any], X: Any, D: Any) -> Any:
-    W: Any = layer.get_param("W")
-    b: Any = layer.get_param("b")
-    n_out, n_pieces, n_in = W.shape
-    flat = W.reshape(n_out * n_pieces, n_in)
-    pieces = (X @ flat.T).reshape(len(X), n_out, n_pieces) + b
-    best = pieces.argmax(axis=2)[:, :, None]
-    is_best = layer.ops.xp.arange(n_pieces) == best
-    return (D[:, :, :, None] * is_best).reshape(*D.shape[:2], -1) @ flat
 
 
 def _layer_norm(layer: Model[Any, Any], X: Any, D: Any) -> Any:
@@ -115,15 +86,12 @@ def _layer_norm(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     return scaled - scaled.mean(axis=2, keepdims=True)
 
 
+_REDUCTIONS = ("reduce_first", "reduce_last", "reduce_mean", "reduce_max", "reduce_sum")
 _LAYERS: dict[str, Callable[[Model[Any, Any], Any, Any], Any]] = {
-    **dict.fromkeys(("reduce_first", "reduce_last"), _reduction),
-    **dict.fromkeys(("reduce_mean", "reduce_max", "reduce_sum"), _reduction),
+    **dict.fromkeys(_REDUCTIONS, _gradient),
+    **dict.fromkeys(("feed_forward", "linear", "maxout", "relu"), _gradient),
     **dict.fromkeys(("dropout", "fixed_dropout"), lambda layer, X, D: D),
     "attention_sum": _attention_sum,
-    "feed_forward": _feed_forward,
     "layernorm": _layer_norm,
-    "linear": _linear,
-    "maxout": _maxout,
-    "relu": _relu,
-    "span_window": _span_window,
+    "span_window": _gradient,
 }
