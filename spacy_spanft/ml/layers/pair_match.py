@@ -58,14 +58,12 @@ def forward(
     Y = ops.alloc2f(len(X.docs), X.vectors.shape[1])
     if not len(sides.docs):
         return Y, lambda dY: ops.xp.zeros_like(X.vectors)
-    indices = (*_indices(sides.counts, 0), *_indices(sides.counts, 1))
-    docs, rows, lengths, *at = upload(ops, *sides[:3], *indices)
+    docs, rows, lengths = upload(ops, *sides[:3])
     vectors = ops.reduce_mean(X.vectors[rows], lengths)
     norms = ops.xp.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
     norms = ops.xp.maximum(norms, _TINY)
     units = vectors / norms
-    longest = sides.counts.max(axis=0).tolist()
-    scores, backprop_match = _match(ops, units, (at[:3], at[3:]), len(docs), longest)
+    scores, backprop_match = _match(ops.xp, units, sides.counts)
     cosines = _SHRINK * scores[:, None]
     Y[docs] = ops.xp.log((1 + cosines) / (1 - cosines)) / 2  # artanh
 
@@ -82,57 +80,30 @@ def forward(
     return Y, backprop
 
 
-def _match(
-    ops: Any,
-    units: Any,
-    indices: tuple[list[Any], list[Any]],
-    n_pairs: int,
-    longest: list[int],
-) -> tuple[Any, Callable[[Any], Any]]:
-    """Compare the pieces of all pairs at once, padded to those that have most.
+def _match(xp: Any, units: Any, counts: Ints) -> tuple[Any, Callable[[Any], Any]]:
+    """Score each pair, whose pieces follow one another: those of one text first.
 
     units (Floats2d): The pieces' vectors, of length 1.
-    indices (tuple[list[Ints1d], list[Ints1d]]): The `_indices` of both sides.
     """
-    xp = ops.xp
-    padded, filled = [], []
-    for n, (pair, slot, piece) in zip(longest, indices, strict=True):
-        padded.append(xp.zeros((n_pairs, n, units.shape[1]), units.dtype))
-        padded[-1][pair, slot] = units[piece]
-        filled.append(xp.zeros((n_pairs, n), "bool"))
-        filled[-1][pair, slot] = True
-    cosines = padded[0] @ padded[1].transpose(0, 2, 1)
-    is_real = filled[0][:, :, None] & filled[1][:, None, :]
-    cosines = xp.where(is_real, cosines, -2.0)  # lower than any cosine
-    chosen = xp.zeros_like(cosines)
-    pairs = xp.arange(n_pairs)[:, None]
-    for side, mask in enumerate(filled):
+    pairs, scores, start = [], [], 0
+    for n, m in counts.tolist():
+        one, two = units[start : start + n], units[start + n : start + n + m]
+        cosines = one @ two.T
         # Each piece has its share of half the score.
-        share = mask / (2 * mask.sum(axis=1, keepdims=True))
-        slots, best = xp.arange(mask.shape[1])[None], cosines.argmax(axis=2 - side)
-        chosen[(pairs, slots, best) if side == 0 else (pairs, best, slots)] += share
-    cosines = xp.where(is_real, cosines, 0.0)
-    scores = (chosen * cosines).sum(axis=(1, 2))
+        chosen = xp.zeros_like(cosines)
+        chosen[xp.arange(n), cosines.argmax(axis=1)] += 0.5 / n
+        chosen[cosines.argmax(axis=0), xp.arange(m)] += 0.5 / m
+        scores.append((chosen * cosines).sum())
+        pairs.append((one, two, chosen))
+        start += n + m
 
     def backprop(d_scores: Any) -> Any:
-        d_cosines = chosen * d_scores[:, None, None]
-        d_padded = d_cosines @ padded[1], d_cosines.transpose(0, 2, 1) @ padded[0]
-        d_units = xp.zeros_like(units)
-        for d, (pair, slot, piece) in zip(d_padded, indices, strict=True):
-            d_units[piece] = d[pair, slot]
-        return d_units
+        parts = []
+        for (one, two, chosen), d in zip(pairs, d_scores, strict=True):
+            parts += [d * (chosen @ two), d * (chosen.T @ one)]
+        return xp.concatenate(parts)
 
-    return scores, backprop
-
-
-def _indices(counts: Ints, side: int) -> tuple[Ints, Ints, Ints]:
-    """Return the pair, the slot in its text, and the number of each piece of a side."""
-    n = counts[:, side]
-    pair = np.repeat(np.arange(len(n)), n)
-    slot = np.arange(len(pair)) - np.repeat(np.cumsum(n) - n, n)
-    total = counts.sum(axis=1)
-    first = np.cumsum(total) - total + (counts[:, 0] if side else 0)
-    return pair, slot, np.repeat(first, n) + slot
+    return xp.stack(scores), backprop
 
 
 def _sides_of(model: Model[InT, OutT], X: InT, is_train: bool) -> Sides:
