@@ -20,7 +20,7 @@ from thinc.util import get_width
 from ..ml.bilou import BEGIN, INSIDE, KINDS, LAST, OUT, UNIT, Ints
 from ..ml.layers.encoder_rows import join_rows
 from ..ml.layers.sequences import Sequences
-from ..ml.layers.span_tokens import lengths_of, tokens_of
+from ..ml.layers.span_tokens import lengths_of, pool_tokens
 from ..pipeline.bilou_ner import BilouNER
 from .explanation import Contributions, Explanation, Part
 from .linear import cannot_explain, pull_back
@@ -124,7 +124,7 @@ def _vectors(
         X = encoder.predict(docs)
         for i, doc in enumerate(docs):
             rows = join_rows(layer.ops, [doc], [(X, i)])
-            tokens = tokens_of(layer, rows)
+            tokens = pool_tokens(layer, rows, False)[0]
             (features,) = layer.predict(rows)
             yield tokens.dataXd, features, partial(_to_tokens, layer, doc, tokens)
 

@@ -134,11 +134,6 @@ def align_tokens(encoding: Encoding) -> tuple[Ints, Ints]:
     return encoding.rows[kept], np.bincount(token, minlength=n_tokens)
 
 
-def lengths_of_pieces(spans: Ints, n_tokens: int) -> Ints:
-    """Count the tokens of each piece, (n_pieces,): see `piece_of_token`."""
-    return np.bincount(piece_of_token(spans, n_tokens))
-
-
 def piece_of_token(spans: Ints, n_tokens: int) -> Ints:
     """Return the number of the piece of each token, (n_tokens,).
 

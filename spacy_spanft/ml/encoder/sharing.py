@@ -128,8 +128,7 @@ class SharedEncoder:
             part = join_rows(self.model.ops, [], [(rows, index)])
             if part.vectors.nbytes <= self._n_bytes_left:
                 self._n_bytes_left -= part.vectors.nbytes
-                # A slice would keep all of the batch.
-                self.frozen_rows[key] = part._replace(vectors=part.vectors.copy())
+                self.frozen_rows[key] = part
 
 
 def _tokens_of(doc: Doc) -> bytes:

@@ -64,20 +64,11 @@ def join_rows(
     ops: Any, docs: Sequence[Doc], parts: Sequence[tuple[DocRows, int]]
 ) -> DocRows:
     """Join the rows of Docs, each the n-th of a batch."""
-    first, begin = parts[0]
-    end = begin + len(parts)
-    numbers = [number for rows, number in parts if rows is first]
-    if numbers == list(range(begin, end)):
-        bounds = first.starts[begin : end + 1]
-        vectors: Any = first.vectors[bounds[0] : bounds[-1]]
-        starts = (np.array(bounds) - bounds[0]).tolist()
-        encodings = first.encodings[begin:end]
-        cls = None if first.cls is None else first.cls[begin:end]
-    else:
-        arrays = [rows.vectors[slice(*rows.starts[i : i + 2])] for rows, i in parts]
-        vectors, starts = join(ops, arrays)
-        encodings = [rows.encodings[i] for rows, i in parts]
-        cls = None if first.cls is None else [(rows.cls or [])[i] for rows, i in parts]
+    arrays = [rows.vectors[slice(*rows.starts[i : i + 2])] for rows, i in parts]
+    vectors, starts = join(ops, arrays)
+    encodings = [rows.encodings[i] for rows, i in parts]
+    has_cls = parts[0][0].cls is not None
+    cls = [(rows.cls or [])[i] for rows, i in parts] if has_cls else None
     return DocRows(list(docs), vectors, starts, encodings, cls)
 
 

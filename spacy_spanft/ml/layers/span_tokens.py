@@ -1,6 +1,5 @@
 """A vector of each token: its own, beside that of its window and of its span."""
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -12,13 +11,8 @@ from thinc.api import Model, chain, reduce_max
 from thinc.types import Floats2d, Ragged
 from thinc.util import get_width
 
-from ..alignment import (
-    Ints,
-    align_tokens,
-    get_spans,
-    lengths_of_pieces,
-    mark_sample,
-)
+from ...errors import warn
+from ..alignment import Ints, align_tokens, get_spans, mark_sample, piece_of_token
 from .encoder_rows import DocRows, encoder_rows
 from .pooling import Pooling
 from .sequences import Sequences, upload, with_nonempty
@@ -135,7 +129,7 @@ def forward(
     keep, pooled_key = model.attrs["keep_tokens"], model.attrs["pooled_key"]
     sizes = None if pooled_key is None else lengths_of(X.docs, pooled_key, is_train)
     spans = [] if sizes is None else [sizes, np.repeat(np.arange(len(sizes)), sizes)]
-    tokens, backprop_tokens, uploaded = _pool(model, X, is_train, *spans)
+    tokens, backprop_tokens, uploaded = pool_tokens(model, X, is_train, *spans)
     windows, backprop_window = model.layers[1](tokens, is_train)
     views = [tokens.dataXd, windows.dataXd] if keep else [windows.dataXd]
     if sizes is not None:
@@ -158,10 +152,13 @@ def forward(
     return [Y[a:b] for a, b in pairwise(starts)], backprop
 
 
-def _pool(
+def pool_tokens(
     model: SpanTokens, X: DocRows, is_train: bool, *more: Ints
 ) -> tuple[Sequences, Callable[[Any], Floats2d], list[Any]]:
-    """Pool the wordpieces of each token. More indices are uploaded in the same trip."""
+    """Pool the wordpieces of each token: one sequence for each piece of windows.
+
+    More indices are uploaded in the same trip.
+    """
     ops: Any = model.ops
     tokens = [align_tokens(encoding) for encoding in X.encodings]
     for doc, (_, counts) in zip(X.docs, tokens, strict=True):
@@ -200,30 +197,24 @@ def _maxima(
     return maxima[piece_of], backprop_maxima
 
 
-def tokens_of(model: SpanTokens, X: DocRows) -> Sequences:
-    """Return the vectors of the tokens, one sequence for each piece of windows."""
-    return _pool(model, X, False)[0]
-
-
 def lengths_of(docs: list[Doc], key: str | None, is_train: bool = False) -> Ints:
     """Return the length of each piece of Docs; without a key, a Doc is a piece."""
     if key is None:
         return np.array([len(doc) for doc in docs if len(doc)], np.int64)
     spans = [get_spans(doc, key, is_train=is_train) for doc in docs]
-    sizes = [lengths_of_pieces(s, len(d)) for s, d in zip(spans, docs, strict=True)]
-    return np.concatenate(sizes)
+    pieces = (piece_of_token(s, len(d)) for s, d in zip(spans, docs, strict=True))
+    return np.concatenate([np.bincount(piece) for piece in pieces])
 
 
 def _warn_of_cut(doc: Doc, counts: Ints) -> None:
     """Warn if the encoder read only the beginning of a text: words have wordpieces."""
     tokens = (doc[i] for i in np.flatnonzero(counts == 0).tolist())
     if any(map(str.isalnum, (char for token in tokens for char in token.text))):
-        warnings.warn(
+        warn(
             "The transformer cut off a text: words of it have no vector, because a "
             "window has more wordpieces than model_max_length in its "
             "tokenizer_config. Make window and stride in "
-            "[components.transformer.model.get_spans] smaller than they are now.",
-            stacklevel=2,
+            "[components.transformer.model.get_spans] smaller than they are now."
         )
 
 
