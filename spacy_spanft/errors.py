@@ -6,14 +6,15 @@ command line prints it alone, without a traceback.
 
 import re
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
 from reprlib import Repr
 from typing import Any
 
-# Of one value, and of a list of them.
-_MAX_VALUE, _MAX_LIST, _MAX_LISTED = 200, 450, 10
+# Of one value, of the reason of an error, and of a list of values.
+_MAX_VALUE, _MAX_REASON, _MAX_LIST, _MAX_LISTED = 200, 500, 450, 10
 # What moves the cursor, changes the direction of writing, or cannot be written.
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -38,6 +39,18 @@ def check_number(
     """Raise for a setting that is not a number, such as "0.1", or a wrong one."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     check_setting(name, value, is_number and is_right(value), expected)  # type: ignore[arg-type]
+
+
+@contextmanager
+def reported(message: str, *errors: type[Exception]) -> Iterator[None]:
+    """Raise such errors as a SpanftError: the message, and their own in one line."""
+    try:
+        yield
+    except SpanftError:
+        raise
+    except errors as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise SpanftError(f"{message}: {_cut(reason, _MAX_REASON)}") from error
 
 
 def warn(message: str) -> None:

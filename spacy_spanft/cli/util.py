@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from typer.core import TyperGroup
 
-from ..errors import SpanftError, visible
+from ..errors import SpanftError, reported, visible
 
 # If set, errors are shown with their tracebacks.
 TRACEBACK = "SPANFT_TRACEBACK"
@@ -167,8 +167,5 @@ def read_overrides(args: list[str]) -> dict[str, Any]:
 
     from ..util._compat import spacy_cli
 
-    try:
+    with reported("This is not a setting of a config", ClickException):
         return dict(spacy_cli().parse_config_overrides(args))
-    except ClickException as error:
-        reason = error.format_message()
-        raise SpanftError(f"This is not a setting of a config: {reason}") from error

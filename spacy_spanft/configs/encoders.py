@@ -3,14 +3,13 @@
 import re
 from copy import deepcopy
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 from confection import Config
 from spacy import blank
 from spacy.util import registry
 
-from ..errors import SpanftError, shown
+from ..errors import SpanftError, reported, shown
 from ..ml.encoder.safety import SAFE
 from .templates import LISTENERS, base, interpolated
 
@@ -99,13 +98,11 @@ def _count_parameters(name: str) -> int:
     import torch
     from transformers import AutoConfig, AutoModel
 
-    try:
+    # transformers raises various errors.
+    with reported(f"The encoder {name!r} cannot be loaded", Exception):
         config = AutoConfig.from_pretrained(name, local_files_only=True, **SAFE)
         with torch.device("meta"):
             module: Any = AutoModel.from_config(config, **SAFE)
-    except Exception as error:  # transformers raises various ones
-        reason = shorten(str(error), 200)
-        raise SpanftError(f"The encoder {name!r} cannot be loaded: {reason}") from error
     module = module.get_encoder() if config.is_encoder_decoder else module
     return sum(parameter.numel() for parameter in module.parameters())
 

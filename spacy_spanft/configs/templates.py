@@ -13,7 +13,7 @@ from confection import Config
 from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 from spacy.util import load_config
 
-from ..errors import SpanftError, meant
+from ..errors import SpanftError, meant, reported
 from ..util.files import read_whole
 
 _FOLDER = Path(__file__).parent
@@ -150,20 +150,15 @@ REGIMES: dict[str, Callable[[Config], None]] = {
 def read_config(path: str | Path) -> Config:
     """Read a config without filling in its variables."""
     read_whole(path)  # for its errors about the path
-    try:
+    kinds = ValueError, OSError, configparser.Error
+    with reported(f"{str(path)!r} is not a spaCy config", *kinds):
         return load_config(path, interpolate=False)
-    except (ValueError, OSError, configparser.Error) as error:
-        reason = " ".join(str(error).split())
-        raise SpanftError(f"{str(path)!r} is not a spaCy config: {reason}") from error
 
 
 def interpolated(config: Config) -> Config:
     """Return a copy of a config with its variables filled in."""
-    try:
+    with reported("The config has an unknown variable", ValueError):
         return config.interpolate()
-    except ValueError as error:
-        reason = str(error).strip()
-        raise SpanftError(f"The config has an unknown variable: {reason}") from error
 
 
 def change(config: Config, path: str, value: Any, who: str) -> None:

@@ -23,7 +23,7 @@ from spacy.util import walk_dict
 
 from ..configs.making import task_config
 from ..configs.templates import REGIMES, change, read_config
-from ..errors import SpanftError, listed, meant, shown
+from ..errors import SpanftError, listed, meant, reported, shown
 from ..util import SEGMENTER, SPAN_BLOCKS
 from ..util.files import read_whole
 
@@ -64,11 +64,8 @@ class ArmConfig(NamedTuple):
 def read_arms(path: str | Path) -> list[ArmConfig]:
     """Read arms from a YAML file; the others are compared with the first."""
     text = read_whole(path)
-    try:
+    with reported(f"{path} is not an arms file", ValueError, RecursionError):
         contents = srsly.yaml_loads(text.decode("utf8"))
-    except (ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise SpanftError(f"{path} is not an arms file: {shown(reason)}") from error
     arms = contents.get("arms") if isinstance(contents, dict) else None
     if not isinstance(arms, dict) or not arms:
         raise SpanftError(f"{path} is not an arms file: it has no arms under `arms:`.")

@@ -13,7 +13,7 @@ from spacy.util import registry
 
 from ..configs.sources import data_format, table_columns
 from ..configs.templates import REGRESSOR
-from ..errors import SpanftError, shown
+from ..errors import SpanftError, reported, shown
 from ..training.readers.entities import CONLL_ENDING
 from ..training.readers.rows import DocBins
 from ..util.columns import TEXTS, Answer, find_columns
@@ -76,10 +76,8 @@ def find_data(folder: str | Path) -> Data:
                 f"{str(folder)!r}. A task needs train and dev data."
             )
     path = folder / "task.json"
-    try:
+    with reported(f"{path} is not a JSON object", ValueError, TypeError):
         facts = dict(srsly.read_json(path)) if path.exists() else {}
-    except (ValueError, TypeError) as error:
-        raise SpanftError(f"{path} is not a JSON object: {error}") from error
     # Other keys are for people.
     facts = {key: facts[key] for key in Data._field_defaults if key in facts}
     needed = {split: files.pop(split) for split in ("train", "dev")}

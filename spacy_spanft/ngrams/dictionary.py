@@ -1,6 +1,5 @@
 """The n-gram dictionary: counting it, looking up, cutting, ranking, saving."""
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
@@ -13,9 +12,9 @@ from typing import Any, get_args
 
 from typing_extensions import Self
 
-from ..errors import SpanftError, check_setting
+from ..errors import SpanftError, check_setting, warn
 from ..util.files import read_whole, write_whole
-from ..util.text_files import UTF8, ErrorHandling
+from ..util.text_files import UTF8, ErrorHandling, checked_files
 from .counts import Ranking, check_counts, folded, in_order, pmi, words_in
 from .format import pack, unpack
 from .provenance import (
@@ -100,7 +99,7 @@ class NgramDictionary(Mapping[str, int]):
             "replace" puts U+FFFD in place of the one and skips the other.
         **settings: How to count; see `Settings`.
         """
-        files = _listed(paths)
+        files = checked_files([paths] if isinstance(paths, str | Path) else paths)
         blocks = blocks_of(files, column=column, errors=errors, encoding=encoding)
         return cls.from_blocks(blocks, files, **settings)
 
@@ -157,11 +156,10 @@ class NgramDictionary(Mapping[str, int]):
         if not n_tokens:
             raise SpanftError(f"There is no text in {', '.join(names)}.")
         if not ngrams:
-            warnings.warn(
+            warn(
                 f"No n-gram occurs {chosen.min_count} times or more in the "
                 f"{n_tokens:,} tokens read: the dictionary is empty. Lower min_count, "
-                "or read more text.",
-                stacklevel=3,
+                "or read more text."
             )
         origin = Provenance.of_count(names, chosen, n_tokens)
         return cls._trusted(ngrams, words, chosen.attr, origin)
@@ -294,13 +292,6 @@ class NgramDictionary(Mapping[str, int]):
     def from_disk(cls, path: str | Path) -> Self:
         """Read a dictionary from its file."""
         return cls.from_bytes(read_whole(path), name=str(path))
-
-
-def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:
-    names = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not names:
-        raise SpanftError("paths is empty: name at least one text file.")
-    return [str(name) for name in names]
 
 
 def default_dictionary(lang: str = "en") -> NgramDictionary:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import SpanftError, listed, shown
+from ..errors import SpanftError, listed, reported, shown
 from ..util.columns import find_columns
 from ..util.tables import TEXT, format_of, read_table
 from ..util.text_files import (
@@ -122,12 +122,11 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
             "NgramDictionary.from_files (name them without --dataset)."
         )
     is_saved = any((folder / f).exists() for f in ("dataset_dict.json", "state.json"))
-    try:
+    # Whatever YAML, Arrow and the network raise.
+    with reported(f"Dataset {name!r} cannot be loaded", Exception):
         if not is_saved:
             return datasets.load_dataset(name, config, split=split, streaming=streaming)
         saved = datasets.load_from_disk(name)
-    except Exception as error:  # whatever YAML, Arrow and the network raise
-        raise SpanftError(f"Dataset {name!r} cannot be loaded: {error}") from error
     if not isinstance(saved, dict):
         saved = {str(saved.split or "train"): saved}
     if split not in saved:

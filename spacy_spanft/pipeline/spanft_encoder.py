@@ -1,10 +1,9 @@
 """The component `spanft_encoder`: an encoder of Hugging Face that others share."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from textwrap import shorten
 from typing import Any
 
 from spacy.language import Language
@@ -13,11 +12,12 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 from thinc.api import Model, NumpyOps, Optimizer, reduce_mean
 
-from ..errors import SpanftError, check_number
+from ..errors import check_number, reported
 from ..ml.encoder.hf_encoder import is_trained
 from ..ml.encoder.sharing import EncoderListener, SharedEncoder, no_gradient
 from ..ml.layers.encoder_rows import DocRows, rows_to_tokens
 from ..ml.layers.sequences import TorchOps
+from ..util.pipelines import batches_of
 
 # Vectors of more tokens are not computed ahead.
 _MAX_TOKENS = 2**16
@@ -114,7 +114,7 @@ class SpanftEncoder(Tok2Vec):
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Encode a stream, several batches at once: sorting saves padding."""
-        for docs in _batches_of(stream, batch_size * self.cfg["n_sorted"]):
+        for docs in batches_of(stream, _MAX_TOKENS, batch_size * self.cfg["n_sorted"]):
             self.set_annotations(docs, self.shared.encode(docs))
             yield from docs
 
@@ -211,31 +211,11 @@ class SpanftEncoder(Tok2Vec):
             super().from_disk(*args, **settings)
         return self
 
-    @contextmanager
-    def _loading(self) -> Iterator[None]:
+    def _loading(self) -> AbstractContextManager[None]:
         """Add the name of the component to errors of reading its weights."""
         self.shared.forget()
-        try:
-            yield
-        except SpanftError:
-            raise
-        except Exception as error:
-            reason = shorten(str(error), 200, placeholder="...") or type(error).__name__
-            raise SpanftError(
-                f"The encoder of {self.name!r} cannot be read: {reason}. Are all files "
-                "of the saved pipeline whole (and no Git LFS pointers)?"
-            ) from error
-
-
-def _batches_of(stream: Iterable[Doc], n_docs: int) -> Iterator[list[Doc]]:
-    """Cut a stream into batches of so many Docs, or as many as fit into memory."""
-    docs: list[Doc] = []
-    n_tokens = 0
-    for doc in stream:
-        docs.append(doc)
-        n_tokens += len(doc)
-        if len(docs) == n_docs or n_tokens >= _MAX_TOKENS:
-            yield docs
-            docs, n_tokens = [], 0
-    if docs:
-        yield docs
+        return reported(
+            f"The encoder of {self.name!r} cannot be read (are all files of the saved "
+            "pipeline whole, and no Git LFS pointers?)",
+            Exception,
+        )

@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.util import get_package_path, load_config, load_meta
 
 from ..configs.adding import PAIR_TOKENIZER
-from ..errors import SpanftError, visible
+from ..errors import SpanftError, reported, visible
 from ..ml.pairs import SEPARATOR
 from ..util._compat import third_party_requirements
 from ..util.pipelines import check_pipeline
@@ -57,10 +57,8 @@ def read_saved(model: str) -> Saved:
     root = Path(model) if Path(model).is_dir() else get_package_path(model)
     # Of a package, the pipeline is in a folder inside.
     configs = sorted(root.rglob("config.cfg"), key=lambda path: len(path.parts))
-    try:
+    with reported(f"{model!r} is not a pipeline", IndexError, OSError, ValueError):
         folder = configs[0].parent
         meta = load_meta(folder / "meta.json")
         config = load_config(folder / "config.cfg", interpolate=True)
-    except (IndexError, OSError, ValueError) as error:
-        raise SpanftError(f"{model!r} is not a pipeline: {error}") from error
     return Saved(folder, meta, config)

@@ -10,6 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..ngrams.dictionary import NgramDictionary, default_dictionary
+from ..util.pipelines import batches_of
 from . import Segmentation
 from .matcher import NgramMatcher, take_from_head
 
@@ -50,18 +51,8 @@ class NgramSegmenter:
         """Return the n-grams in Docs: spans of two tokens or more, for each Doc."""
         if self._matcher is None:
             self._matcher = NgramMatcher(self.dictionary)
-        segmentations: list[Segmentation] = []
-        batch: list[Doc] = []
-        n_tokens = 0
-        for doc in docs:
-            batch.append(doc)
-            n_tokens += len(doc)
-            if n_tokens >= _TOKENS_PER_BATCH:
-                segmentations.extend(self._segment(batch, self._matcher))
-                batch, n_tokens = [], 0
-        if batch:
-            segmentations.extend(self._segment(batch, self._matcher))
-        return segmentations
+        matcher, batches = self._matcher, batches_of(docs, _TOKENS_PER_BATCH)
+        return [spans for batch in batches for spans in self._segment(batch, matcher)]
 
     def _segment(
         self, docs: Sequence[Doc], matcher: NgramMatcher

@@ -1,11 +1,13 @@
-"""Pipelines by their names or paths."""
+"""Pipelines by their names or paths, and batches of their Docs."""
 
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import spacy
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.util import is_package, load_model
 
 from ..errors import SpanftError, shown
@@ -55,3 +57,19 @@ def blank(lang: str, config: dict[str, Any] | None = None) -> Language:
         raise SpanftError(
             f"There is no tokenizer of the language {shown(lang)}: {reason}"
         ) from error
+
+
+def batches_of(
+    stream: Iterable[Doc], n_tokens: int, n_docs: int | None = None
+) -> Iterator[list[Doc]]:
+    """Cut a stream into batches that end with so many tokens, or so many Docs."""
+    docs: list[Doc] = []
+    length = 0
+    for doc in stream:
+        docs.append(doc)
+        length += len(doc)
+        if len(docs) == n_docs or length >= n_tokens:
+            yield docs
+            docs, length = [], 0
+    if docs:
+        yield docs

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ..errors import SpanftError, counted, listed, shown
+from ..errors import SpanftError, counted, listed, reported, shown
 from .text_files import UTF8, ErrorHandling, checked_files, is_packed, lines_of
 
 Format: TypeAlias = Literal["tsv", "csv", "jsonl", "parquet", "txt"]
@@ -175,15 +175,12 @@ def _parquet_rows(path: str | Path, only: Sequence[str] | None) -> Iterator[Row]
     from pyarrow import parquet
 
     number = 0
-    try:
-        with parquet.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            columns = None if only is None else [x for x in only if x in names]
-            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns):
-                for cells in batch.to_pylist():
-                    number += 1
-                    yield Row(f"Row {number}", cells)
-    except (pa.ArrowException, OSError) as error:
-        raise SpanftError(
-            f"{shown(str(path))} cannot be read as a Parquet file: {error}"
-        ) from error
+    message = f"{shown(str(path))} cannot be read as a Parquet file"
+    kinds = pa.ArrowException, OSError
+    with reported(message, *kinds), parquet.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        columns = None if only is None else [x for x in only if x in names]
+        for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns):
+            for cells in batch.to_pylist():
+                number += 1
+                yield Row(f"Row {number}", cells)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from ..errors import SpanftError
+from ..errors import SpanftError, reported
 from .files import check_exists
 
 ErrorHandling: TypeAlias = Literal["strict", "replace"]
@@ -53,6 +53,8 @@ def lines_of(
 def checked_files(paths: Iterable[str | Path]) -> list[str]:
     """Raise for a missing file before the first one is read, not after an hour."""
     files = [str(path) for path in paths]
+    if not files:
+        raise SpanftError("paths is empty: name at least one text file.")
     for path in files:
         if path != STDIN:
             check_exists(path)
@@ -144,11 +146,12 @@ def _opened(path: str) -> Iterator[BinaryIO]:
     else:
         import pyarrow as pa
 
-        try:
-            with pa.input_stream(path, compression="detect") as stream:
-                yield stream
-        except OSError as error:
-            raise SpanftError(
-                f"{path!r} cannot be decompressed ({error}). It is damaged, or its "
-                f"ending ({Path(path).suffix}) is not that of its compression."
-            ) from error
+        message = (
+            f"{path!r} cannot be decompressed: it is damaged, or its ending "
+            f"({Path(path).suffix}) is not that of its compression"
+        )
+        with (
+            reported(message, OSError),
+            pa.input_stream(path, compression="detect") as stream,
+        ):
+            yield stream

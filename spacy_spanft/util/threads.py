@@ -11,7 +11,7 @@ from multiprocessing import parent_process
 from threading import Thread
 from typing import Any, TypeVar
 
-from ..errors import SpanftError
+from ..errors import SpanftError, reported
 from . import require
 
 T = TypeVar("T")
@@ -96,13 +96,11 @@ def connect_ray(address: str | None, n_cpus: int) -> Iterator[Any]:
     is_ours = not ray.is_initialized()
     if is_ours:
         new = {} if address else {"num_cpus": n_cpus, "include_dashboard": False}
-        try:
+        message = f"Ray cannot be reached at {address or 'this machine'}"
+        with reported(message, Exception):  # Ray raises various ones
             ray.init(
                 address or "local", log_to_driver=False, logging_level="ERROR", **new
             )
-        except Exception as error:  # Ray raises various ones
-            message = f"Ray cannot be reached at {address or 'this machine'}: {error}"
-            raise SpanftError(message) from error
     try:
         yield ray
     except ray.exceptions.RayTaskError as error:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import srsly
 
-from ...errors import SpanftError, check_number
+from ...errors import SpanftError, check_number, reported
 from ..pairs import check_separator
 from .safety import (
     SAFE,
@@ -169,15 +169,12 @@ def encoder_from_bytes(data: bytes, settings: EncoderSettings) -> Encoder:
         given = _without_where(settings.tokenizer_config)
         tokenizer = load_tokenizer(folder, config, **given)
     module = _encoder_of(AutoModel.from_config(config, **SAFE))
-    try:
+    wrong = (
+        "The saved weights are not those of such an encoder (does transformer_config "
+        "in the config that loads them change its shape?)"
+    )
+    with reported(wrong, RuntimeError):
         module.load_state_dict(load(message["weights"]))
-    except RuntimeError as error:
-        reason = " ".join(str(error).split())
-        raise SpanftError(
-            "The saved weights are not those of such an encoder. Does "
-            "transformer_config in the config that loads them change its shape? "
-            f"{reason[:500]}"
-        ) from error
     return Encoder(module, tokenizer, config)
 
 
@@ -211,23 +208,22 @@ def _check_plain(config: Any, name: str, where: Mapping[str, Any]) -> None:
 @contextmanager
 def loading(name: str) -> Iterator[None]:
     """Name the model that transformers cannot load."""
-    try:
-        yield
-    except SpanftError:
-        raise
-    except Exception as error:  # safetensors and tokenizers raise errors of no class
-        if "trust_remote_code" in str(error):
+    message = (
+        f"The encoder {name!r} cannot be loaded. Name a folder of save_pretrained, "
+        "with weights and a tokenizer, or a model of the Hugging Face hub "
+        "(--transformer, --model, or paths.transformer in the config)"
+    )
+    with reported(message, Exception):  # safetensors raises errors of no class
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, SpanftError) or "trust_remote" not in str(error):
+                raise
             raise SpanftError(
                 f"The encoder {name!r} comes with Python code of its own, which is "
                 "never run: a pipeline trained with it could not be loaded again. Use "
                 "an encoder that transformers implements itself."
             ) from error
-        reason = " ".join(str(error).split())[:500]
-        raise SpanftError(
-            f"The encoder {name!r} cannot be loaded. Name a folder of save_pretrained, "
-            "with weights and a tokenizer, or a model of the Hugging Face hub "
-            f"(--transformer, --model, or paths.transformer in the config): {reason}"
-        ) from error
 
 
 def _without_where(settings: Mapping[str, Any]) -> dict[str, Any]:

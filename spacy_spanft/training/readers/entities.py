@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob, iob_to_biluo
 from spacy.vocab import Vocab
 
-from ...errors import SpanftError, listed, shown, warn
+from ...errors import SpanftError, listed, reported, shown, warn
 from ...util.tables import Row, read_table
 from ...util.text_files import UTF8, ErrorHandling, lines_of
 from .classification import NO_PATH, Corpus
@@ -239,12 +239,10 @@ def _annotated_rows(
         how: Any = {"errors": errors, "encoding": encoding}
         rows = read_table(path, format="jsonl", **how)
     else:
-        try:
+        kinds = ValueError, TypeError, RecursionError
+        with reported(f"{source} is not a JSON list of objects", *kinds):
             items = json.loads("".join(lines_of(path, errors, encoding)))
             rows = [Row(f"Item {n}", dict(item)) for n, item in enumerate(items, 1)]
-        except (ValueError, TypeError, RecursionError) as error:
-            message = f"{source} is not a JSON list of objects: {error}"
-            raise SpanftError(message) from error
     for row in rows:
         if row.cells.get("answer", "accept") == "accept":
             yield row.of(source)

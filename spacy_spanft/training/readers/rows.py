@@ -6,7 +6,7 @@ from typing import Any, Literal
 from spacy.language import Language
 from spacy.training import Corpus, Example
 
-from ...errors import SpanftError, listed, shown
+from ...errors import SpanftError, listed, reported, shown
 from ...ml.pairs import join_pair
 from ...ngrams.text import load_split
 from ...util.columns import TEXTS
@@ -20,12 +20,9 @@ class DocBins(Corpus):
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
         """Read the Examples."""
-        try:
+        message = f"{shown(str(self.path))} cannot be read: it is no DocBin, or damaged"
+        with reported(message, Exception):  # zlib and msgpack raise various ones
             yield from super().__call__(nlp)
-        except Exception as error:  # zlib and msgpack raise various ones
-            raise SpanftError(
-                f"{shown(str(self.path))} cannot be read: it is no DocBin, or damaged."
-            ) from error
 
 
 def rows_from_dataset(
