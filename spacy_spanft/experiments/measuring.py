@@ -2,7 +2,6 @@
 
 import sys
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor
@@ -19,7 +18,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..errors import SpanftError, counted, listed, shown
+from ..errors import SpanftError, counted, listed, shown, warn
 from ..pipeline.span_segmenter import SpanSegmenter
 from ..training.gold import PLACE, cats_in, labels_in
 from ..util._compat import torch_module
@@ -255,10 +254,9 @@ def check_texts(texts: Sequence[str], data: str) -> None:
     if n_empty == len(texts):
         raise SpanftError(f"All texts of {shown(data)} are empty.")
     if n_empty:
-        warnings.warn(
+        warn(
             f"{n_empty:,} of the {counted(len(texts), 'text')} of {shown(data)} are "
-            "empty, and have no prediction.",
-            stacklevel=3,
+            "empty, and have no prediction."
         )
 
 
@@ -295,10 +293,9 @@ def check_labels(
 def warn_of_unknown(labels: Iterable[str], data: str) -> None:
     """Warn of labels of the data that a classifier cannot predict."""
     if names := sorted(labels):
-        warnings.warn(
+        warn(
             f"{shown(data)} has labels that are never predicted: {listed(names)}. "
-            "Accuracy counts their texts as wrong; F scores leave them out.",
-            stacklevel=3,
+            "Accuracy counts their texts as wrong; F scores leave them out."
         )
 
 

@@ -1,10 +1,9 @@
 """Two texts in one Doc, with a separator between them."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import SpanftError, shown
+from ..errors import SpanftError, shown, warn
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -100,11 +99,10 @@ def warn_of_single(owner: Any, docs: "Iterable[Doc]", separator: str) -> None:
     text = next((text for text in texts if separator not in text), None)
     if text is not None:
         owner.has_warned = True
-        warnings.warn(
+        warn(
             f"A text has no separator {separator!r}, so that a pipeline for pairs "
             "encodes it as a single text. Join pairs with spacy_spanft.join_pair. "
-            f"The first such text: {text[:60]!r}",
-            stacklevel=3,
+            f"The first such text: {text[:60]!r}"
         )
 
 

@@ -1,20 +1,19 @@
 """The component `bilou_ner`: named entities by a tag of each token."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from confection import Config
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
+from spacy.pipeline.tagger import DEFAULT_TAGGER_MODEL
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example, validate_examples, validate_get_examples
 from thinc.types import Floats2d
 
-from ..errors import SpanftError, check_number, check_setting, listed, shown
+from ..errors import SpanftError, check_number, check_setting, listed, shown, warn
 from ..ml.bilou import (
     KINDS,
     OUT,
@@ -41,21 +40,11 @@ from ..util import WRITER
 # token.ent_iob. A token that is blocked begins an entity without a label.
 _INSIDE, _BEGIN = 1, 3
 
-DEFAULT_MODEL = """
-[model]
-@architectures = "spacy-spanft.BilouTagger.v1"
-dropout = 0.1
-
-[model.tok2vec]
-@architectures = "spacy.HashEmbedCNN.v2"
-pretrained_vectors = null
-width = 96
-depth = 4
-embed_size = 2000
-window_size = 1
-maxout_pieces = 3
-subword_features = true
-"""
+DEFAULT_MODEL = {
+    "@architectures": "spacy-spanft.BilouTagger.v1",
+    "dropout": 0.1,
+    "tok2vec": DEFAULT_TAGGER_MODEL["tok2vec"],
+}
 
 
 class Entities(NamedTuple):
@@ -69,7 +58,7 @@ class Entities(NamedTuple):
     "bilou_ner",
     assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
     default_config={
-        "model": Config().from_str(DEFAULT_MODEL)["model"],
+        "model": DEFAULT_MODEL,
         "scorer": {"@scorers": "spacy.ner_scorer.v1"},
     },
     default_score_weights={
@@ -243,12 +232,11 @@ class BilouNER(TrainablePipe):
             spans = spans_of_tags(np.where(never, tags, OUT))
             texts += [doc[start:end].text for start, end, _ in spans]
         if texts:
-            warnings.warn(
+            warn(
                 f"{len(texts)} entities of the training data begin or end with white "
                 f"space, or cross the beginning of a sentence: {self.name!r} never "
                 "predicts such, and learns nothing from them. The first is "
-                f"{shown(texts[0])}.",
-                stacklevel=2,
+                f"{shown(texts[0])}."
             )
 
     def _truths(self, examples: Iterable[Example]) -> Ints:

@@ -1,6 +1,5 @@
 """The component `span_segmenter`: writes a segmentation to `doc.spans`."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..errors import SpanftError, shown
+from ..errors import SpanftError, shown, warn
 from ..ml.pairs import check_separator
 from ..ngrams.dictionary import NgramDictionary
 from ..segmenters import Segmentation, Segmenter
@@ -69,16 +68,10 @@ class SpanSegmenter(Pipe):
         self._unread = dictionary
         self._segmenter_name = getattr(segmenter, "__name__", type(segmenter).__name__)
         self._lang = nlp.lang
-        self._warned = nlp.lang == "en"
 
     def __call__(self, doc: Doc) -> Doc:
         """Cut a Doc, and return it with its spans."""
-        error_handler = self.get_error_handler()
-        try:
-            self.set_annotations([doc], self.predict([doc]))
-        except Exception as error:
-            error_handler(self.name, self, [doc], error)
-        return doc
+        return next(self.pipe([doc]), doc)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 1000) -> Iterator[Doc]:
         """Cut a stream of Docs, a batch at a time, and yield them with their spans."""
@@ -93,8 +86,11 @@ class SpanSegmenter(Pipe):
     def predict(self, docs: Sequence[Doc]) -> list[Segmentation]:
         """Return the spans of each Doc without writing anything."""
         self._read_dictionary()
-        if not self._warned:
-            self._warn_of_default()
+        if self._lang != "en" and getattr(self.segmenter, "has_default", False):
+            warn(
+                f"{self.name!r} cuts a pipeline of language {shown(self._lang)} "
+                "with the default dictionary, which is English. Give it its own."
+            )
         spans = self._segment(docs)
         if self.separator is None:
             return spans
@@ -197,12 +193,3 @@ class SpanSegmenter(Pipe):
         if method == "from_disk" and hasattr(segmenter, "from_bytes"):
             return {"segmenter": lambda path: segmenter.from_bytes(path.read_bytes())}
         return {}
-
-    def _warn_of_default(self) -> None:
-        if getattr(self.segmenter, "has_default", False):
-            warnings.warn(
-                f"{self.name!r} cuts a pipeline of language {shown(self._lang)} "
-                "with the default dictionary, which is English. Give it its own.",
-                stacklevel=2,
-            )
-        self._warned = True
