@@ -124,14 +124,7 @@ def _features(
     component: Any = nlp.get_pipe(name)
     model: Model[Any, Any] = component.model
     rows, pooled = model.get_ref("rows"), model.get_ref("pooled")
-    stream: Any = docs
-    for other, before in nlp.pipeline:
-        if other == name:
-            break
-        if hasattr(before, "pipe"):
-            stream = before.pipe(stream, batch_size=nlp.batch_size)
-        else:
-            stream = map(before, stream)
+    stream = nlp.pipe(docs, disable=nlp.pipe_names[nlp.pipe_names.index(name) :])
     parts = [pooled.predict(rows.predict(b)) for b in minibatch(stream, nlp.batch_size)]
     X: Floats = model.ops.to_numpy(model.ops.xp.concatenate(parts))
     width = rows.get_dim("nO")
