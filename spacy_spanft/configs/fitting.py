@@ -11,9 +11,9 @@ from confection import Config
 from spacy.training import Example
 
 from ..errors import SpanftError, counted, listed, shown
-from ..training.contrast import N_TEXTS
+from ..training.contrast import HANDFUL, N_TEXTS
 from ..training.gold import DataSummary
-from ..training.probe import HANDFUL, MOST_TEXTS
+from ..training.probe import MOST_TEXTS
 from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
 from .sources import check_labels, data_format, read_data, summarize
@@ -88,10 +88,9 @@ def fit_training(
         head_rate["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, data["train"])
     suits_contrast = contrast and task == "textcat" and window is None
-    has_contrast = suits_contrast and _has_contrast(config, data["train"])
-    if task == "textcat" and n_texts <= MOST_TEXTS and not has_contrast:
+    if task == "textcat" and n_texts <= MOST_TEXTS:
         _fit_summary(config["components"]["textcat"].get("model", {}))
-    if has_contrast:
+    if suits_contrast and _has_contrast(config, data["train"]):
         steps = _fit_contrast(config, n_texts)
     elif data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
         steps = _fit_few_steps(config, n_texts, is_text, has_dev=has_dev)
@@ -189,9 +188,9 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
 def _has_contrast(config: Config, data: DataSummary) -> bool:
     """Whether there are enough labels and texts, and a single rate."""
     n_labels = sum(n > _TOO_RARE for n in data.labels.values())
-    is_sized = HANDFUL < len(data.n_words) <= MOST_TEXTS
+    most = MOST_TEXTS if n_labels > 2 else HANDFUL
     has_head_rate = "head_rate" in config["training"]["optimizer"]
-    return n_labels > 2 and is_sized and not has_head_rate
+    return n_labels > 1 and len(data.n_words) <= most and not has_head_rate
 
 
 def _fit_summary(model: dict[str, Any]) -> None:
@@ -208,12 +207,15 @@ def _fit_contrast(config: Config, n_texts: int) -> str:
     steps, _ = _OF_FEW_TEXTS
     epochs = ceil(_EPOCHS_OF_CONTRAST * n_texts / N_TEXTS)
     contrast = max(epochs, min(steps, _STEPS_A_TEXT * n_texts))
+    if n_texts <= HANDFUL:
+        contrast = n_texts
     training = config["training"]
     config["initialize"]["after_init"]["contrast"] = contrast
     training["optimizer"]["learn_rate"]["initial_rate"] = _LOWEST_RATE
     training["batcher"]["size"] = N_TEXTS
     training |= {"max_epochs": 0, "max_steps": 1, "eval_frequency": 1}
-    note = f"{counted(n_texts, 'training text')}: {contrast} steps of {N_TEXTS} texts"
+    size = min(N_TEXTS, n_texts)
+    note = f"{counted(n_texts, 'training text')}: {contrast} steps of {size} texts"
     return f"{note}, in which the encoder learns by contrast, before the training loop."
 
 

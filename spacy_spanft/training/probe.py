@@ -20,15 +20,15 @@ from thinc.api import Model
 
 from ..errors import counted
 from ..ml.parameter_groups import models
-from .contrast import check_contrast, learn_contrast
+from .contrast import HANDFUL, check_contrast, learn_contrast
 
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
-_AFTER_CONTRAST = 0.1
+_AFTER_CONTRAST = 0.01
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
-SHRUNK_TO, HANDFUL = 0.2, 32
+SHRUNK_TO = 0.2
 # Of more texts, a sample is fitted; `init` lets up to so many start from a probe.
 MOST_TEXTS = 2000
 _LEAST_DEVIATION = 1e-6
@@ -106,7 +106,8 @@ def _contrast(
     docs = [example.predicted for example in labeled]
     X = _features(nlp, name, docs, trained=model.get_ref("text_vector"))
     # Cross-validation cannot choose it: the encoder has seen the texts of each fold.
-    W, b = _fit_layer(X, *_reduced(X), Y, _AFTER_CONTRAST, exclusive=True)
+    reduced = _reduced(X, one_scale=True)
+    W, b = _fit_layer(X, *reduced, Y, _AFTER_CONTRAST, exclusive=True)
     _set_output(model, W, b, 1.0)
 
 
@@ -168,13 +169,17 @@ def _fit_layer(
     return W, b - W @ X.mean(axis=0)
 
 
-def _reduced(X: Floats) -> tuple[Floats, Floats]:
+def _reduced(X: Floats, *, one_scale: bool = False) -> tuple[Floats, Floats]:
     """Return features of mean 0 and deviation 1, and the axes that they are along.
 
     There are at most as many as texts, which span no more dimensions.
+
+    one_scale (bool): Whether the deviation is 1 on average, and not of each feature.
     """
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     varies = deviation > _LEAST_DEVIATION
+    if one_scale and varies.any():
+        deviation[:] = np.sqrt(np.mean(deviation[varies] ** 2))
     Z = (X - mean)[:, varies] / deviation[varies]
     axes = np.zeros((Z.shape[1], X.shape[1]), "f")
     axes[:, varies] = np.diag(1 / deviation[varies])

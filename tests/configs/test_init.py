@@ -225,7 +225,7 @@ def test_few_texts_are_all_trained_on():
     fitted = ((9, 9, 48, 48), (30, 30, 90, 90), (500, 500, 150, 150))
     for n_rows, n_dev, steps, frequency in (*fitted, (501, 100, 208, 13)):
         write("t.jsonl", rows[-n_rows:])
-        made = config_for_data("t.jsonl")
+        made = config_for_data("t.jsonl", regime="everything")
         is_few = n_rows == n_dev
         assert ("None is held out" in made.changes[0]) == is_few
         assert ("t.jsonl (held-out part): 100 texts" in made.notes[-1]) != is_few
@@ -258,21 +258,24 @@ def test_other_texts_keep_their_mean():
         assert model["model"]["summary"] == "mean"
 
 
-def test_an_encoder_first_learns_what_three_labels_tell_apart():
-    for n_rows, contrast, dev in (
-        (33, 99, None),
-        (48, 144, "t.jsonl"),
-        (300, 150, None),
-        (800, 200, "t.jsonl"),
+def test_an_encoder_first_learns_what_labels_tell_apart():
+    for n_rows, labels, contrast, dev in (
+        (10, "ab", 10, None),
+        (32, "ab", 32, "t.jsonl"),
+        (32, "abc", 32, None),
+        (33, "abc", 99, None),
+        (48, "abc", 144, "t.jsonl"),
+        (300, "abc", 150, None),
+        (800, "abc", 200, "t.jsonl"),
     ):
-        write("t.jsonl", texts(n_rows, ["a", "b", "c"]))
+        write("t.jsonl", texts(n_rows, [*labels]))
         made = config_for_data("t.jsonl", dev)
         assert made.config["initialize"]["after_init"]["contrast"] == contrast
         training = made.config["training"]
         assert training["max_steps"] == training["eval_frequency"] == 1
-        assert made.config["components"]["textcat"]["model"]["summary"] == "mean"
+        assert made.config["components"]["textcat"]["model"]["summary"] == "unit_mean"
         assert training["optimizer"]["learn_rate"]["initial_rate"] == 5e-6
-        assert f": {contrast} steps of 16 texts" in made.changes[0]
+        assert f": {contrast} steps of {min(16, n_rows)} texts" in made.changes[0]
         assert ("None is held out" in made.changes[0]) == (dev is None)
 
 
@@ -282,9 +285,10 @@ LONG = [{"text": "word " * 500, "label": "abc"[i % 3]} for i in range(60)]
 @pytest.mark.parametrize(
     ("rows", "options"),
     [
-        (texts(32, ["a", "b", "c"]), {}),
+        ([*texts(10, ["a"]), *texts(2, ["b"])], {}),
+        (texts(32, ["a", "b", "c"]), {"regime": "everything"}),
+        (texts(33, ["a", "b"]), {}),
         (texts(2001, ["a", "b", "c"]), {"dev": "t.jsonl"}),
-        (texts(60, ["a", "b"]), {}),
         (texts(60, ["a", "b", "c"]), {"regime": "everything"}),
         (texts(60, ["a", "b", "c"]), {"regime": "grouped"}),
         (texts(60, ["a", "b", "c"]), {"regime": "head-first"}),

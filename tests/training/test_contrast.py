@@ -7,9 +7,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config_from_str
+from thinc.api import Adam
 
 from spacy_spanft.configs import config_for_data, config_text
 from spacy_spanft.errors import SpanftError
@@ -113,6 +115,35 @@ def test_another_seed_makes_other_batches(initialized):
     ]
     assert (vectors[0] == vectors[1]).all()
     assert (vectors[0] != vectors[2]).any()
+
+
+def test_the_last_layer_is_fitted_to_what_the_encoder_learned(initialized):
+    nlp, rows = initialized(3)
+    docs = list(nlp.pipe(row["text"] for row in rows))
+    model = nlp.get_pipe("textcat").model
+    X = model.get_ref("text_vector").predict(model.get_ref("rows").predict(docs))
+    X /= np.sqrt(X.var(axis=0).mean())
+    reference = LogisticRegression(C=0.01, tol=1e-8, max_iter=1000)
+    reference.fit(X, [row["label"] for row in rows])
+    scores = [[doc.cats[label] for label in reference.classes_] for doc in docs]
+    np.testing.assert_allclose(scores, reference.predict_proba(X), atol=1e-4)
+
+
+def test_a_handful_is_learned_at_a_low_rate(initialized, monkeypatch):
+    nlp, rows = initialized(0)
+    examples = [Example(doc, doc) for doc in nlp.pipe(row["text"] for row in rows)]
+    Y = np.eye(3, dtype="f")[[0] * 36]
+    start = np.zeros((3, nlp.get_pipe("transformer").model.get_dim("nO"))), np.zeros(3)
+    rates = []
+
+    def adam(schedule, **settings):
+        rates.append(next(schedule))
+        return Adam(rates[-1], **settings)
+
+    monkeypatch.setattr(contrast, "Adam", adam)
+    for n in (32, 33):
+        learn_contrast(nlp, "textcat", examples[:n], Y[:n], start, 1)
+    assert rates[0] == pytest.approx(rates[1] / 5)
 
 
 def test_a_frozen_or_shared_encoder_is_refused(initialized):

@@ -62,6 +62,14 @@ def test_cross_validation_sees_no_text_that_it_scores():
     assert macro_f(fit_probe(X, Y, exclusive=True)[2], Y, True) > 0.8
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("one_scale", [False, True])
+def test_features_that_are_all_alike_tell_nothing(one_scale):
+    Z, axes = probe._reduced(np.ones((6, 5), "f"), one_scale=one_scale)
+    assert Z.shape == (6, 0)
+    assert axes.shape == (0, 5)
+
+
 TEXTS = "a very good film", "it was not bad"
 ROWS = {
     "textcat_multilabel": lambda i: {"text": TEXTS[i], "label": ["a", "b"][i:]},
@@ -110,7 +118,7 @@ def test_a_handful_of_texts_keeps_all_of_it(
     file = tmp_path / "data.jsonl"
     rows = [{"text": TEXTS[i % 2], "label": "ab"[i % 2]} for i in range(n_texts)]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    made = config_for_data(str(file), transformer=str(bert))
+    made = config_for_data(str(file), transformer=str(bert), regime="everything")
     nlp = init_nlp(load_config_from_str(config_text(made.config, made.task, "x.cfg")))
     output = nlp.get_pipe("textcat").model.get_ref("output_layer")
     for name in ("W", "b"):
