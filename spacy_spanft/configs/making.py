@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from confection import Config
 from spacy.util import load_model_from_config
 
-from ..errors import SpanftError, listed, shown, visible
+from ..errors import SpanftError, check_setting, listed, shown, visible
 from ..training.gold import DataSummary
 from ..util import SEGMENTER, require
 from ..util.columns import SETTINGS, guess_of
@@ -107,6 +107,8 @@ def task_config(
         default dictionary, which is English.
     files, columns: As for `set_sources`.
     """
+    is_regime = regime in (None, *REGIMES)
+    check_setting("regime", regime, is_regime, f"one of {listed(REGIMES)}")
     config = base(task)
     config["nlp"]["lang"] = lang
     config["paths"]["transformer"] = transformer or default_encoder(lang, gpu=gpu)

@@ -76,8 +76,10 @@ def find_data(folder: str | Path) -> Data:
                 f"{str(folder)!r}. A task needs train and dev data."
             )
     path = folder / "task.json"
-    with reported(f"{path} is not a JSON object", ValueError, TypeError):
-        facts = dict(srsly.read_json(path)) if path.exists() else {}
+    with reported(f"{path} is not JSON", ValueError):
+        facts = srsly.read_json(path) if path.exists() else {}
+    if not isinstance(facts, dict):
+        raise SpanftError(f"{path} is not a JSON object, but {shown(facts)}.")
     # Other keys are for people.
     facts = {key: facts[key] for key in Data._field_defaults if key in facts}
     needed = {split: files.pop(split) for split in ("train", "dev")}

@@ -64,8 +64,7 @@ def _gradient(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     Y, backprop = layer.copy()(X, is_train=True)
     pulled = []
     for d in D:
-        # A copy: what is broadcast may not be written to, and thinc's kernels ask
-        # for that.
+        # Copies, as thinc's kernels do not take what is broadcast.
         dY = Ragged(d.copy(), X.lengths) if isinstance(Y, Ragged) else d.copy()
         dX: Any = backprop(dY)
         pulled.append(dX.dataXd if isinstance(dX, Ragged) else dX)
@@ -86,12 +85,11 @@ def _layer_norm(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     return scaled - scaled.mean(axis=2, keepdims=True)
 
 
-_REDUCTIONS = ("reduce_first", "reduce_last", "reduce_mean", "reduce_max", "reduce_sum")
+_REDUCTIONS = [f"reduce_{x}" for x in ("first", "last", "mean", "max", "sum")]
+_OTHERS = ["feed_forward", "linear", "maxout", "relu", "span_window"]
 _LAYERS: dict[str, Callable[[Model[Any, Any], Any, Any], Any]] = {
-    **dict.fromkeys(_REDUCTIONS, _gradient),
-    **dict.fromkeys(("feed_forward", "linear", "maxout", "relu"), _gradient),
+    **dict.fromkeys([*_REDUCTIONS, *_OTHERS], _gradient),
     **dict.fromkeys(("dropout", "fixed_dropout"), lambda layer, X, D: D),
     "attention_sum": _attention_sum,
     "layernorm": _layer_norm,
-    "span_window": _gradient,
 }

@@ -40,12 +40,6 @@ from ..util import WRITER
 # token.ent_iob. A token that is blocked begins an entity without a label.
 _INSIDE, _BEGIN = 1, 3
 
-DEFAULT_MODEL = {
-    "@architectures": "spacy-spanft.BilouTagger.v1",
-    "dropout": 0.1,
-    "tok2vec": DEFAULT_TAGGER_MODEL["tok2vec"],
-}
-
 
 class Entities(NamedTuple):
     """The predicted entities of a Doc, and their probabilities if asked for."""
@@ -58,7 +52,11 @@ class Entities(NamedTuple):
     "bilou_ner",
     assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
     default_config={
-        "model": DEFAULT_MODEL,
+        "model": {
+            "@architectures": "spacy-spanft.BilouTagger.v1",
+            "dropout": 0.1,
+            "tok2vec": DEFAULT_TAGGER_MODEL["tok2vec"],
+        },
         "scorer": {"@scorers": "spacy.ner_scorer.v1"},
     },
     default_score_weights={

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from spacy.util import dot_to_object, walk_dict
 
 from .. import NgramDictionary, default_dictionary
-from ..errors import SpanftError, visible
+from ..errors import SpanftError, reported, visible
 from ..util import SEGMENTER
 from ..util._compat import readme_of_spacy
 from ..util.gpu import CPU
@@ -66,7 +66,9 @@ def push(
         if is_plain and "/." not in f"/{name}":
             files[name] = path
     message = message or f"Upload {saved.name} {saved.meta['version']}"
-    try:
+    refused = f"The Hugging Face hub ({api.endpoint}) did not accept {repo!r} (are you "
+    refused += "online, and logged in to write there, by `hf auth login` or HF_TOKEN?)"
+    with reported(refused, Exception):  # the HTTP library depends on the hub's version
         url = api.create_repo(repo, private=private or None, exist_ok=True)
         if private and not api.model_info(repo).private:
             raise SpanftError(
@@ -75,14 +77,6 @@ def push(
         files["README.md"] = _readme_of(saved, url.repo_id).encode()
         changes = [CommitOperationAdd(*named) for named in files.items()]
         api.create_commit(url.repo_id, changes, commit_message=message)
-    except SpanftError:
-        raise
-    except Exception as error:  # the HTTP library depends on the hub's version
-        raise SpanftError(
-            f"The Hugging Face hub ({api.endpoint}) did not accept {repo!r}: "
-            f"{error} Are you online, and logged in (`hf auth login`, or HF_TOKEN) "
-            "with a token that may write there?"
-        ) from error
     return str(url)
 
 

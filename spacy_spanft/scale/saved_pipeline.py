@@ -57,7 +57,8 @@ def read_saved(model: str) -> Saved:
     root = Path(model) if Path(model).is_dir() else get_package_path(model)
     # Of a package, the pipeline is in a folder inside.
     configs = sorted(root.rglob("config.cfg"), key=lambda path: len(path.parts))
-    with reported(f"{model!r} is not a pipeline", IndexError, OSError, ValueError):
+    message = f"{model!r} has no meta.json and config.cfg that can be read"
+    with reported(message, IndexError, OSError, ValueError):
         folder = configs[0].parent
         meta = load_meta(folder / "meta.json")
         config = load_config(folder / "config.cfg", interpolate=True)

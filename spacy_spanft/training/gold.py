@@ -106,7 +106,7 @@ class DataSummary:
 
     def add(self, doc: Doc, labels: list[str]) -> None:
         """Count a Doc, and its labels of the kind that is learned."""
-        self.n_words.append(len(doc))
+        self.n_words.append(len(doc) if doc.text.strip() else 0)
         self.labels.update(labels)
         if has_score(doc):
             self.scores.append(doc.cats[SCORE])

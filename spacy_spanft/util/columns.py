@@ -20,7 +20,7 @@ ANSWERS: dict[Answer, tuple[str, ...]] = {
     "either": ("label", "score"),
 }
 SETTINGS = (*TEXTS, *ANSWERS["either"])
-_PAIRS = [("premise", "hypothesis")]
+_PAIRS = [("premise", "hypothesis"), TEXTS]
 _PAIRS += [(f"{name}1", f"{name}2") for name in ("sentence", "question", TEXT)]
 _N_SAMPLED = 1_000
 _LONGEST_NAME = 5  # words of a column's name; a longer one is a text

@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import is_package, load_model
 
-from ..errors import SpanftError, shown
+from ..errors import SpanftError, reported, shown
 from .gpu import select_gpu
 
 
@@ -18,11 +18,9 @@ def load(path: str, gpu_id: int) -> Language:
     """Load a pipeline, by name or path, on a GPU or (-1) on the CPU."""
     select_gpu(gpu_id)
     check_pipeline(path)
-    try:
+    message = f"The pipeline {path!r} cannot be loaded (are all its files whole?)"
+    with reported(message, OSError, ImportError, ValueError):
         return load_model(path)
-    except (OSError, ImportError, ValueError) as error:
-        message = f"The pipeline {path!r} cannot be loaded: {str(error).strip()}"
-        raise SpanftError(message) from error
 
 
 def check_pipeline(path: str) -> None:

@@ -68,6 +68,7 @@ def test_other_forms_of_data(bert, tmp_path):
         (ROWS, {"training.max_epoch": 1}, "overrides sets .* Is 'max_epochs' meant?"),
         (ROWS, {"max_steps": 1}, "'max_steps', .* Known: components, .* training"),
         ("none.csv", {}, "There is no file 'none.csv'"),
+        ("none.spacy", {}, "There is no file 'none.spacy'"),
     ],
 )
 def test_wrong_data_and_settings_are_refused(bert, data, overrides, message):
@@ -75,3 +76,5 @@ def test_wrong_data_and_settings_are_refused(bert, data, overrides, message):
         train(data, transformer=bert, overrides=overrides)
     with pytest.raises(TypeError, match="unexpected keyword argument 'outputs'"):
         train(ROWS, outputs="x")
+    with pytest.raises(SpanftError, match="regime is 'typo', but must be one of"):
+        train(ROWS, transformer=bert, regime="typo")

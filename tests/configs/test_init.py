@@ -215,6 +215,9 @@ def test_a_text_that_occurs_again_with_another_label_is_a_doubt():
     write("e.jsonl", [*rows, {"text": "", "label": "a"}, {"text": "", "label": "b"}])
     (warning,) = config_for_data("e.jsonl").warnings
     assert warning == "2 texts of e.jsonl are empty, and teach nothing."
+    write("e.jsonl", [{"text": " \n ", "label": "a"}] * 6)
+    with pytest.raises(SpanftError, match=r"All texts of 'e\.jsonl' are empty"):
+        config_for_data("e.jsonl")
     (warning,) = config_for_data("t.jsonl").warnings
     assert warning == "Texts of t.jsonl that occur again with a different label: 1."
 
@@ -323,7 +326,8 @@ def test_few_sentences_are_all_trained_on_in_small_steps():
     [
         ("pair", ("sentence1", "sentence2", "label"), ()),
         ("score", ("a", "b", "s"), ("--text", "a", "--text-pair", "b", "--score", "s")),
-        ("text_score", ("text", "text_pair", "score"), ()),
+        ("score", ("text", "text_pair", "score"), ()),
+        ("text_score", ("text", "kind", "score"), ()),
     ],
 )
 def test_pairs_and_scores_are_detected(task, columns, options):

@@ -86,6 +86,22 @@ def test_doubtful_texts_and_labels_are_warned_of(folder, tmp_path):
     assert compared.arms[0].scores == [pytest.approx(1 / 3)]
 
 
+def test_what_training_started_from_is_noted(folder, tmp_path):
+    nlp = spacy.load(folder / "right0")
+    nlp.meta["probe"] = {"textcat": {"macro F1": 0.875}}
+    nlp.to_disk(tmp_path / "probe")
+    nlp.config["initialize"]["after_init"] = {"contrast": 9}
+    nlp.to_disk(tmp_path / "contrast")
+    notes = compare(
+        {x: [tmp_path / x] for x in ("probe", "contrast")}, folder / "test.spacy"
+    ).notes
+    probe = (
+        "starts from a linear probe of the encoder: macro F1 87.5 in cross-validation"
+    )
+    contrast = f"{probe}, then learns by contrast, not over spans"
+    assert notes == {"probe": probe, "contrast": contrast}
+
+
 def test_arms(folder):
     arms = {
         kind: [folder / f"{kind}{i}" for i in (0, 1)] for kind in ("wrong", "right")

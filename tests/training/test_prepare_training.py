@@ -88,6 +88,11 @@ def test_eval_frequency_and_max_steps(data, limits, expected):
     assert (training["eval_frequency"], training["max_steps"]) == expected
 
 
+def test_fewer_than_no_steps_are_refused(data):
+    with pytest.raises(SpanftError, match=r"max_steps is -1, but must be 0"):
+        init_nlp(quick(data, **{"training.max_steps": -1}))
+
+
 @pytest.mark.parametrize(("frequency", "expected"), [(2, 2), (3, 4), (9, 4)])
 def test_without_scores_the_last_state_is_kept(data, capsys, frequency, expected):
     weights = {"cats_score": 0.0}

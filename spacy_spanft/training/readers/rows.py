@@ -10,6 +10,7 @@ from ...errors import SpanftError, listed, reported, shown
 from ...ml.pairs import join_pair
 from ...ngrams.text import load_split
 from ...util.columns import TEXTS
+from ...util.files import check_exists
 from ...util.tables import Row
 
 Incomplete = Literal["error", "skip"]
@@ -20,6 +21,8 @@ class DocBins(Corpus):
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
         """Read the Examples."""
+        if not self.path.exists():
+            check_exists(self.path)
         message = f"{shown(str(self.path))} cannot be read: it is no DocBin, or damaged"
         with reported(message, Exception):  # zlib and msgpack raise various ones
             yield from super().__call__(nlp)
