@@ -88,9 +88,10 @@ def fit_training(
         head_rate["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, data["train"])
     suits_contrast = contrast and task == "textcat" and window is None
-    if task == "textcat" and n_texts <= MOST_TEXTS:
+    has_contrast = suits_contrast and _has_contrast(config, data["train"])
+    if task == "textcat" and n_texts <= (HANDFUL if has_contrast else MOST_TEXTS):
         _fit_summary(config["components"]["textcat"].get("model", {}))
-    if suits_contrast and _has_contrast(config, data["train"]):
+    if has_contrast:
         steps = _fit_contrast(config, n_texts)
     elif data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
         steps = _fit_few_steps(config, n_texts, is_text, has_dev=has_dev)
@@ -206,9 +207,8 @@ def _fit_contrast(config: Config, n_texts: int) -> str:
     """Let the encoder learn before spaCy's loop, which then hardly changes it."""
     steps, _ = _OF_FEW_TEXTS
     epochs = ceil(_EPOCHS_OF_CONTRAST * n_texts / N_TEXTS)
-    contrast = max(epochs, min(steps, _STEPS_A_TEXT * n_texts))
-    if n_texts <= HANDFUL:
-        contrast = n_texts
+    of_more = max(epochs, min(steps, _STEPS_A_TEXT * n_texts))
+    contrast = n_texts if n_texts <= HANDFUL else of_more
     training = config["training"]
     config["initialize"]["after_init"]["contrast"] = contrast
     training["optimizer"]["learn_rate"]["initial_rate"] = _LOWEST_RATE

@@ -44,10 +44,7 @@ def prepare_training(
     """
     check_number("contrast", contrast, lambda x: x >= 0, "0 or more")
     if contrast and not probe:
-        raise SpanftError(
-            "contrast > 0 needs probe = true in [initialize.after_init]. Set both, or "
-            "contrast = 0."
-        )
+        raise SpanftError("contrast > 0 needs probe = true. Set both, or contrast = 0.")
     return partial(_prepare, probe, contrast)
 
 
@@ -93,8 +90,7 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
     If eval_frequency is 0, it is set, and max_steps to a step that is evaluated.
     """
     max_steps, frequency = settings["max_steps"], settings["eval_frequency"]
-    expected = "0 (no limit) or more"
-    check_number("[training] max_steps", max_steps, lambda n: n >= 0, expected)
+    check_number("[training] max_steps", max_steps, lambda n: n >= 0, "0 or more")
     block = {"batcher": settings["batcher"]}
     per_epoch, total = count_batches(
         train,

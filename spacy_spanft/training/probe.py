@@ -25,7 +25,8 @@ from .contrast import HANDFUL, check_contrast, learn_contrast
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
-_AFTER_CONTRAST = 0.01
+# After contrast: of a handful of texts, one scale keeps what sets them apart large.
+_AFTER_CONTRAST, _AFTER_HANDFUL = 0.1, 0.01
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
 SHRUNK_TO = 0.2
@@ -106,8 +107,9 @@ def _contrast(
     docs = [example.predicted for example in labeled]
     X = _features(nlp, name, docs, trained=model.get_ref("text_vector"))
     # Cross-validation cannot choose it: the encoder has seen the texts of each fold.
-    reduced = _reduced(X, one_scale=True)
-    W, b = _fit_layer(X, *reduced, Y, _AFTER_CONTRAST, exclusive=True)
+    are_few = len(labeled) <= HANDFUL
+    strength = _AFTER_HANDFUL if are_few else _AFTER_CONTRAST
+    W, b = _fit_layer(X, *_reduced(X, one_scale=are_few), Y, strength, exclusive=True)
     _set_output(model, W, b, 1.0)
 
 
