@@ -117,7 +117,7 @@ def test_texts_with_nothing_in_them_are_left_out(nlp, tmp_path):
     (tmp_path / "x.tsv").write_text("text\tlabel\na\tx\n\ty\n \ty\n")
     printed = convert(tmp_path / "x.tsv", tmp_path / "x.spacy")
     assert "x.tsv', which are left out: 1." in printed
-    assert ": 2 texts of 1 to 1 words" in printed
+    assert ": 2 texts of 0 to 1 words" in printed
     docs = list(DocBin().from_disk(tmp_path / "x.spacy").get_docs(nlp.vocab))
     assert [doc.text for doc in docs] == ["a", " "]
     assert all(set(doc.cats) == {"x", "y"} for doc in docs)
