@@ -61,15 +61,15 @@ def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
 
 def _gradient(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     """Go through a layer by its gradient; that of the weights stays in a copy."""
-    Y, backprop = layer.copy()(X, is_train=True)
-    pulled = []
-    for d in D:
-        # Copies, as thinc's kernels do not take what is broadcast.
-        dY = Ragged(d.copy(), X.lengths) if isinstance(Y, Ragged) else d.copy()
-        dX: Any = backprop(dY)
-        pulled.append(dX.dataXd if isinstance(dX, Ragged) else dX)
     xp: Any = layer.ops.xp
-    return xp.stack(pulled)
+    rows = X.dataXd if isinstance(X, Ragged) else X
+    every: Any = xp.tile(rows, (len(D), 1))  # once for each label
+    if isinstance(X, Ragged):
+        every = Ragged(every, xp.tile(X.lengths, len(D)))
+    Y, backprop = layer.copy()(every, is_train=True)
+    dY: Any = D.reshape(-1, D.shape[2]).copy()
+    dX: Any = backprop(Ragged(dY, every.lengths) if isinstance(Y, Ragged) else dY)
+    return getattr(dX, "dataXd", dX).reshape(len(D), *rows.shape)
 
 
 def _attention_sum(layer: Model[Any, Any], X: Any, D: Any) -> Any:
