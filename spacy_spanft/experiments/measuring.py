@@ -176,10 +176,10 @@ def _note_on(nlp: Language) -> str:
     if not scores:
         return ""
     named = ", ".join(f"{name} {100 * score:.1f}" for name, score in scores)
+    note = f"starts from a linear probe of the encoder: {named} in cross-validation"
     start = nlp.config["initialize"]["after_init"] or {}
-    more = ", then learns by contrast, not over spans" * bool(start.get("contrast"))
-    probe = f"starts from a linear probe of the encoder: {named} in cross-validation"
-    return probe + more
+    learned = start.get("contrast")
+    return f"{note}, then learns by contrast, not over spans" if learned else note
 
 
 def _predict(nlp: Language, docs: list[Doc], gpu_id: int) -> list[Doc]:
