@@ -25,6 +25,9 @@ def compare_cli(
     text_pair: opt.TextPair = None,
     label: opt.Label = None,
     score: opt.Score = None,
+    label_separator: opt.LabelSeparator = None,
+    incomplete: opt.Incomplete = None,
+    errors: opt.BadBytesOfPipeline = None,
     encoding: opt.EncodingOfPipeline = None,
     metric: Annotated[str | None, Option("--metric", "-m", help="The metric, such as cats_matthews; by default the one with the highest score weight in the first pipeline")] = None,  # noqa: E501
     positive_label: Annotated[str | None, Option("--positive-label", "-p", help="The positive label, for cats_f1")] = None,  # noqa: E501
@@ -45,7 +48,8 @@ def compare_cli(
     if output is not None:
         check_folder(output)
     pipelines, typed = group(arms), given(text=text, text_pair=text_pair, label=label)
-    typed |= given(score=score, encoding=encoding)
+    typed |= given(score=score, label_separator=label_separator, encoding=encoding)
+    typed |= given(incomplete=incomplete, errors=errors)
     paths = [path for paths in pipelines.values() for path in paths]
     report_data(next((x for x in paths if not is_written(x)), None), data, typed)
     comparison = compare(
@@ -68,6 +72,9 @@ def evaluate_cli(
     text_pair: opt.TextPair = None,
     label: opt.Label = None,
     score: opt.Score = None,
+    label_separator: opt.LabelSeparator = None,
+    incomplete: opt.Incomplete = None,
+    errors: opt.BadBytesOfPipeline = None,
     encoding: opt.EncodingOfPipeline = None,
     gpu_id: opt.GpuId = -1,
     output: Annotated[Path | None, Option("--output", "-o", help="A JSON file for the scores")] = None,  # noqa: E501
@@ -80,7 +87,8 @@ def evaluate_cli(
     if output is not None:
         check_target(output, [data])
     typed = given(text=text, text_pair=text_pair, label=label, score=score)
-    typed |= given(encoding=encoding)
+    typed |= given(label_separator=label_separator, encoding=encoding)
+    typed |= given(incomplete=incomplete, errors=errors)
     report_data(model, data, typed)
     evaluation = evaluate(load(model, gpu_id), data, typed)
     print(to_text(evaluation))
@@ -146,9 +154,7 @@ def experiment_cli(
     as --training.max_steps 10.
     """
     if (metrics is None) != train_only and not (dry_run and metrics is None):
-        raise SpanftError(
-            "Name the folder of the report with --metrics, or pass --train-only."
-        )
+        raise SpanftError("Name the report's folder (--metrics), or pass --train-only.")
     if metrics is not None:
         require("An experiment", "scipy")
         check_folder(metrics)

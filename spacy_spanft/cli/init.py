@@ -35,8 +35,8 @@ def init_cli(
     label: opt.Label = None,
     score: opt.Score = None,
     label_separator: opt.LabelSeparator = None,
-    incomplete: opt.Incomplete = "error",
-    errors: opt.BadBytes = "strict",
+    incomplete: opt.Incomplete = None,
+    errors: opt.BadBytesOfPipeline = None,
     encoding: opt.EncodingOfPipeline = None,
     force: opt.Force = False,
 ) -> None:  # fmt: skip
@@ -58,9 +58,8 @@ def init_cli(
         larger = encoders.default_encoder(lang, gpu=True)
         about.append(f"It is small, for a CPU; a larger one: --transformer {larger}.")
     columns = given(text=text, text_pair=text_pair, label=label, score=score)
-    columns |= given(label_separator=label_separator, encoding=encoding)
-    columns |= {"incomplete": incomplete} if incomplete != "error" else {}
-    columns |= {"errors": errors} if errors != "strict" else {}
+    columns |= given(label_separator=label_separator, incomplete=incomplete)
+    columns |= given(errors=errors, encoding=encoding)
     made = making.config_for_data(
         train,
         dev,

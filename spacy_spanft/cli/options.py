@@ -13,6 +13,7 @@ EngineName = Literal["local", "ray"]
 # fmt: off
 Address = Annotated[str | None, Option(help="The Ray cluster (HOST:PORT); default: start one here")]  # noqa: E501
 BadBytes = Annotated[ErrorHandling, Option("--errors", help="How to handle bytes that the encoding cannot decode")]  # noqa: E501
+BadBytesOfPipeline = Annotated[ErrorHandling | None, Option("--errors", help="How to handle bytes that the encoding cannot decode; default: as in training")]  # noqa: E501
 Encoding = Annotated[str, Option("--encoding", help="The encoding of the input, such as latin-1")]  # noqa: E501
 Code = Annotated[Path | None, Option("--code", "-c", help="A Python file with registered functions that are needed")]  # noqa: E501
 Component = Annotated[str | None, Option("--component", "-c", help="The component. Default: the first text classifier over spans, or else the first bilou_ner or spancat")]  # noqa: E501
@@ -26,7 +27,7 @@ Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing file
 GpuId = Annotated[int, Option("--gpu-id", "-g", min=-1, help="GPU ID; -1 for CPU")]
 GpuIds = Annotated[str, Option("--gpu-id", "-g", help="GPU ID, or one for each process: 0,1; -1 for CPU")]  # noqa: E501
 Html = Annotated[Path | None, Option("--html", help="Write a page with the texts marked in color")]  # noqa: E501
-Incomplete = Annotated[Literal["error", "skip"], Option("--incomplete", help="How to treat rows that lack cells or a label")]  # noqa: E501
+Incomplete = Annotated[Literal["error", "skip"] | None, Option("--incomplete", help="How to treat rows that lack cells or a label")]  # noqa: E501
 Jsonl = Annotated[bool, Option("--jsonl", help="Print JSON, an object per line")]
 Label = Annotated[str | None, Option(help="The column of the label")]
 LabelSeparator = Annotated[str | None, Option(help="What separates several labels in one cell, such as a comma")]  # noqa: E501

@@ -46,9 +46,7 @@ def predict_cli(
     if not quiet:
         report_guess(given(text=source.text, text_pair=source.text_pair), typed)
     if source.prefix != prefix and not quiet:
-        report(
-            f"ℹ The input has such columns already; new ones begin with {source.prefix}"
-        )
+        report(f"ℹ The input has such columns: new ones begin with {source.prefix}")
     try:
         predicted = predict(
             model,
@@ -69,9 +67,7 @@ def predict_cli(
         raise
     if predicted.n_failures:
         failed = f"{predicted.n_failures:,} of {counted(predicted.n_rows, 'row')}"
-        report(
-            f"⚠ Without a prediction: {failed}. See the column {source.prefix}error."
-        )
+        report(f"⚠ Without a prediction: {failed}. See column {source.prefix}error.")
     if not quiet:
         report(f"✔ Wrote {counted(predicted.n_rows, 'row')} to {output}")
 

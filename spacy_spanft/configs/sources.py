@@ -38,10 +38,9 @@ COLUMNS = {
     "score": ("text", "text_pair", "score"),
     "text_score": ("text", "score"),
 }
-# Settings of tables that are not columns.
-_SETTINGS = ("encoding", "errors", "incomplete", "label_separator")
-# Those that other data have, too.
-_OF_OTHERS = {
+# Settings of each format that are not columns.
+SETTINGS_OF = {
+    "table": ("encoding", "errors", "incomplete", "label_separator"),
     "dataset": ("incomplete",),
     "entities": ("encoding", "errors"),
     "docbins": (),
@@ -63,9 +62,9 @@ def set_sources(
         perhaps settings of tables.
     """
     known = COLUMNS.get(task, ())
-    usable = {*known, *_SETTINGS}
+    usable = {*known, *SETTINGS_OF["table"]}
     for path in files.values():
-        usable &= {*known, *_OF_OTHERS.get(data_format(path), _SETTINGS)}
+        usable &= {*known, *SETTINGS_OF[data_format(path)]}
     if strange := [name for name in columns if name not in usable]:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
         raise SpanftError(
@@ -175,17 +174,18 @@ def guess_columns(
     """Return the named columns and settings of data, and of a table the usual ones."""
     if data_format(path) != "table" or (task and task not in COLUMNS):
         return dict(columns)
-    settings = {key: columns[key] for key in _SETTINGS if key in columns}
+    settings = {key: columns[key] for key in SETTINGS_OF["table"] if key in columns}
     typed = {key: name for key, name in columns.items() if key not in settings}
     needed = COLUMNS[task] if task else ("either",)
     others = {**({"text_pair": ""} if "text_pair" in needed else {}), **(usual or {})}
     answer: Any = needed[-1]
     how: Any = {x: settings[x] for x in ("encoding", "errors") if x in settings}
     known = find_columns(path, typed, others, answer, **how)
-    if "label" in known and usual is None:
+    if "label" in known and usual is None and "label_separator" not in settings:
         first = islice(read_table(path, **how, broken="keep"), _N_DOCS)
-        labels = Counter(str(row.cells.get(known["label"])) for row in first)
-        _check_repeats(labels, labels.total(), path)
+        cells = [row.cells.get(known["label"]) for row in first]
+        labels = Counter(str(cell) for cell in cells if not isinstance(cell, list))
+        _check_repeats(labels, len(cells), path, _several_in(labels, path))
     return {**known, **settings}
 
 
@@ -210,17 +210,8 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
 
 def check_labels(data: DataSummary, path: str) -> list[str]:
     """Raise if all rows have the same label, or each of many another; return doubts."""
-    labels, n_rows = data.labels, len(data.n_words)
-    source, doubts = shown(path), []
-    joined = {x: match[1] for x in labels if (match := _SEVERAL.search(x))}
-    are_most = 2 * sum(labels[x] for x in joined) > n_rows
-    for label, mark in joined.items():
-        if are_most or set(map(str.strip, label.split(mark))) <= labels.keys():
-            doubts.append(
-                f"Labels of {source} look like {shown(label)}. If these are several "
-                f'labels, add --label-separator "{mark}".'
-            )
-            break
+    labels, n_rows, source = data.labels, len(data.n_words), shown(path)
+    doubts = _several_in(labels, path)
     numbers = {int(x) for x in labels if x.isdecimal()}
     are_steps = len(numbers) == len(labels) > 2  # whole numbers without gaps: stars
     are_steps = are_steps and max(numbers) - min(numbers) < len(numbers)
@@ -251,6 +242,19 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
         )
     _check_repeats(labels, n_rows, path, doubts)
     return doubts
+
+
+def _several_in(labels: Counter[str], path: str) -> list[str]:
+    """Return a doubt about labels such as "sport,news"."""
+    joined = {x: match[1] for x in labels if (match := _SEVERAL.search(x))}
+    are_most = 2 * sum(labels[x] for x in joined) > labels.total()
+    for label, mark in joined.items():
+        if are_most or set(map(str.strip, label.split(mark))) <= labels.keys():
+            return [
+                f"Labels of {shown(path)} look like {shown(label)}. If these are "
+                f'several labels, add --label-separator "{mark}".'
+            ]
+    return []
 
 
 def _check_repeats(

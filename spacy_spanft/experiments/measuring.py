@@ -276,9 +276,7 @@ def check_labels(
     predicted (Set[str]): The labels in a file of predictions.
     """
     if all(answer == NOTHING for answer in answers):
-        raise SpanftError(
-            f"No text of {data!r} has the annotations that {metric.name} needs."
-        )
+        raise SpanftError(f"No text of {data!r} has what {metric.name} needs.")
     known = {*metric.labels}
     if known and gold and not gold & known:
         raise SpanftError(

@@ -138,9 +138,7 @@ def _label_metrics(
     """Return the metrics of exclusive labels, spaCy's cats_score first."""
     labels = list(component.labels)
     if positive is not None and positive not in labels:
-        raise SpanftError(
-            f"{path!r} has no label {positive!r}, but has {listed(labels)}."
-        )
+        raise SpanftError(f"{path!r} has no label {positive!r}, but {listed(labels)}.")
     numbers = {label: i for i, label in enumerate(labels)}
     known = partial(_known_labels, numbers)
     every = partial(_all_labels, {**numbers, "": -1})

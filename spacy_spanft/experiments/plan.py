@@ -269,9 +269,7 @@ def _check(config: Config, arm: str) -> None:
         if isinstance(error, ConfigValidationError):
             text = error.from_error(error, title="", desc="", show_config=False).text
             reason = " ".join(text.split())
-        raise SpanftError(
-            f"The config of the arm {arm!r} is invalid: {reason}"
-        ) from error
+        raise SpanftError(f"The config of arm {arm!r} is invalid: {reason}") from error
 
 
 def fingerprint_of(config: Config, digests: dict[Path, str]) -> str:

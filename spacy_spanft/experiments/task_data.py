@@ -1,7 +1,7 @@
 """The data of a task: its files, what task.json says of it, how a config reads it."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import registry
 
-from ..configs.sources import data_format, table_columns
+from ..configs.sources import SETTINGS_OF, data_format, table_columns
 from ..configs.templates import REGRESSOR
 from ..errors import SpanftError, reported, shown
 from ..training.readers.entities import CONLL_ENDING
@@ -111,7 +111,7 @@ def read_examples(
 
     config (Optional[Config]): The config of a pipeline that is not trained yet.
     split (str): The corpus: "train", or "dev" for test data, too.
-    columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding.
+    columns (Optional[Mapping[str, str]]): The columns of a table, and how to read it.
     """
     check_data(data)
     block = corpus_of((config or nlp.config).interpolate(), data, split, columns)
@@ -133,13 +133,15 @@ def corpus_of(
 
     Columns that are neither named nor those of the pipeline's own tables are found.
     """
-    kind = data_format(data)
+    kind, typed = data_format(data), dict(columns or {})
     if kind == "docbins":
+        _refuse(typed, data)
         return None
     block = config.get("corpora", {}).get(split) or {}
     block = block.get("corpus", block)  # of which the dev data is a part
     reader = block.get("@readers", _DOC_BINS)
     if reader not in _OURS:
+        _refuse(typed, data)
         return {**block, "path": data}
     factories = {c.get("factory"): c for c in config["components"].values()}
     if not factories.keys() & _OF_TEXTS and reader != _TABLE_CORPUS:
@@ -151,12 +153,13 @@ def corpus_of(
             )
         key = factories.get("spancat", {}).get("spans_key")
         own = block if reader == _CONLL else {"spans_key": key}
-        return {**own, "@readers": _CONLL, "path": data}
+        _refuse(typed.keys() - {*SETTINGS_OF["entities"]}, data)
+        return {**own, **typed, "@readers": _CONLL, "path": data}
     if kind == "dataset":
         raise SpanftError(f"{shown(data)} is a folder without .spacy files.")
     own = block if reader == _TABLE_CORPUS else {"@readers": _TABLE_CORPUS}
-    typed = dict(columns or {})
-    own = {**own, **{k: typed.pop(k) for k in ("encoding",) if k in typed}}
+    settings = SETTINGS_OF["table"]
+    own = {**own, **{k: typed.pop(k) for k in settings if k in typed}}
     usual = table_columns(config, split)
     answer: Answer = "label"
     if "score" in usual or REGRESSOR in factories:
@@ -169,6 +172,13 @@ def corpus_of(
         )
     how = {k: own[k] for k in ("format", "header", "errors", "encoding") if own.get(k)}
     return {**own, **find_columns(data, typed, usual, answer, **how), "path": data}
+
+
+def _refuse(options: Iterable[str], data: str) -> None:
+    """Raise for an option that is of no use for such data."""
+    for name in options:
+        option = name.replace("_", "-")
+        raise SpanftError(f"--{option} cannot be used with {shown(data)}.")
 
 
 def check_data(data: str) -> None:

@@ -110,9 +110,7 @@ class Explanation(NamedTuple):
     def contributions(self, span: Span | None = None) -> Contributions:
         """Return what adds up to the logits of all labels."""
         if (span is None) != (self.spans is None):
-            raise SpanftError(
-                "Name a span if the component labels spans, and only then."
-            )
+            raise SpanftError("Name a span if a component labels spans, and only then.")
         return self.trace(span)
 
     @property

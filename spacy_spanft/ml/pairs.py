@@ -27,9 +27,7 @@ class Pair(NamedTuple):
 def check_separator(separator: str) -> None:
     """Raise for a separator that cannot be a token."""
     if not separator or separator.split() != [separator]:
-        raise SpanftError(
-            f"The separator is {shown(separator)}, but must be a single word."
-        )
+        raise SpanftError(f"The separator is {shown(separator)}, but must be one word.")
 
 
 def check_tokenizer(tokenizer: Any) -> None:

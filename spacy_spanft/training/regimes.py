@@ -67,9 +67,7 @@ def _trained_transformers(nlp: Language, config: Any) -> list[Model[Any, Any]]:
     """Return the transformers that spaCy trains, or raise if there are none at all."""
     nodes_of = {name: transformers(model) for name, model in models(nlp).items()}
     if not any(nodes_of.values()):
-        raise SpanftError(
-            f"There is no transformer to freeze in the pipeline {nlp.pipe_names}."
-        )
+        raise SpanftError(f"There is no transformer to freeze in {nlp.pipe_names}.")
     for name in config.get("frozen_components") or []:
         nodes_of.pop(name, None)
     return [node for nodes in nodes_of.values() for node in nodes]

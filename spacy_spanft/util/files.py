@@ -43,7 +43,7 @@ def write_whole(path: str | Path, data: bytes | Write) -> None:
                 os.replace(file.name, target)
             except BaseException:
                 file.close()
-                os.unlink(file.name)
+                Path(file.name).unlink(missing_ok=True)
                 raise
     except OSError as error:
         # The user knows the target, not the temporary name.

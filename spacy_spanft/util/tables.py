@@ -164,7 +164,7 @@ def _json_row(place: str, line: str) -> Row:
             json.dumps(cells, ensure_ascii=False).encode()  # not of half a character
         reason = f"it is {shown(cells)}"
     except (ValueError, RecursionError) as error:
-        cells, reason = None, str(getattr(error, "msg", error))
+        cells, reason = None, str(error).replace("line 1 ", "")
     if isinstance(cells, dict):
         return Row(place, cells)
     return Row(place, {}, f"is not a JSON object: {reason}.")

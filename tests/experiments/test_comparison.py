@@ -183,7 +183,7 @@ def test_in_a_process_of_its_own(folder, monkeypatch):
         (Setup("bare.spacy"), "No text of 'bare.spacy' has"),
         (Setup("other.spacy"), "labels 'C', and .* 'right0' knows none .*: 'A', 'B'"),
         (Setup("test.spacy", "ents_f"), "'right0' has no metric 'ents_f' .*: cats_sc"),
-        (Setup("test.spacy", "cats_f1", "C"), "'right0' has no label 'C', but has 'A'"),
+        (Setup("test.spacy", "cats_f1", "C"), "'right0' has no label 'C', but 'A'"),
     ],
 )
 def test_errors(folder, monkeypatch, setup, expected):

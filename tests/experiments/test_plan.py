@@ -243,7 +243,7 @@ def test_test_texts_in_the_training_data_are_warned_of(place, capsys):
     ("args", "expected"),
     [
         (["--gpu-id", "0,x"], "--gpu-id is '0,x', but must be a number"),
-        (["--metrics", "metrics"], "with --metrics, or pass --train-only"),
+        (["--metrics", "metrics"], "(--metrics), or pass --train-only"),
     ],
 )
 def test_mistakes_in_options_are_one_line(place, args, expected):

@@ -58,7 +58,7 @@ def test_only_the_first_separator_counts(nlp, blank):
 
 
 def test_what_is_no_separator_or_no_pair():
-    with pytest.raises(SpanftError, match="must be a single word"):
+    with pytest.raises(SpanftError, match="must be one word"):
         make_pipeline({}, separator="a b")
     with pytest.raises(TypeError, match="expected str instance, float found"):
         list(join_pairs([("a", float("nan"))]))

@@ -228,6 +228,6 @@ def test_command(model, tmp_path):
     (tmp_path / "in.jsonl").write_text('{"text": "New York", "label": "bad"}\n{}\n')
     args = ("spanft", "predict", model, "in.jsonl", "out.jsonl")
     done = run(*args, "--prefix", "p_", cwd=tmp_path)
-    assert "1 of 2 rows. See the column p_error" in done.stderr
+    assert "1 of 2 rows. See column p_error" in done.stderr
     names = ["text", "label", "p_label", "p_cats", "p_ents", "p_spans"]
     assert [*read_lines(tmp_path / "out.jsonl")[0]] == names

@@ -20,6 +20,7 @@ ROWS = [
     for n, text in enumerate(texts(8))
 ]
 GUESS = "ℹ text: question"
+SKIP = ("--incomplete", "skip")
 BUILD = ("--min-count", 1, "--n-process", 1, "-q")
 
 
@@ -80,6 +81,19 @@ def test_latin_1_is_named_in_each_command(model):
         assert "--encoding latin-1" in done.stderr
         run("spanft", *args, "--encoding", "latin-1")
     assert "café 3" in NgramDictionary.from_disk("x.tsv.gz")
+
+
+def test_rows_are_skipped_and_bytes_replaced_in_each_command(model):
+    rows = [*ROWS, {"id": "x", "question": "Caf\xe9", "kind": ""}]
+    command = "evaluate", model, write("t.csv", rows, "latin-1")
+    assert "--encoding latin-1" in run("spanft", *command, ok=False).stderr
+    command += "--errors", "replace"
+    assert "--incomplete skip" in run("spanft", *command, ok=False).stderr
+    done = run("spanft", *command, *SKIP)
+    assert re.search(r"Texts +8\n", done.stdout)
+    run("spanft", "convert", "t.csv", "t.spacy", "--encoding", "latin-1", *SKIP)
+    done = run("spanft", "evaluate", model, "t.spacy", *SKIP, ok=False)
+    assert "--incomplete cannot be used with 't.spacy'" in done.stderr
 
 
 def test_a_table_without_a_header_is_refused_though_only_texts_are_read():
@@ -148,6 +162,18 @@ def test_labels_that_look_like_something_else():
     done = run(*command, "--label-separator", ",")
     assert "sport: 6" in done.stderr
     assert "--label-separator" not in done.stderr
+
+
+def test_no_two_rows_need_the_same_several_labels():
+    several = ["a,b,c", "a,b,d", "a,c,d", "b,c,d", "a,b,e"]
+    labeled(several)
+    with pytest.raises(SpanftError, match=r'of its own.* add --label-separator ","'):
+        config_for_data("x.csv")
+    made = [config_for_data("x.csv", columns={"label_separator": ","})]
+    made.append(config_for_data(labeled([x.split(",") for x in several], "x.jsonl")))
+    for config in made:
+        assert config.task == "textcat_multilabel"
+        assert config.data["train"].labels["a"] == 4
 
 
 def test_a_file_with_columns_of_predictions_gets_a_prefix(model):

@@ -29,11 +29,7 @@ def to_arrow(values: NDArray[Any]) -> Any:
 
 def from_arrow(array: Any) -> NDArray[Any]:
     """View an Arrow array of numbers, none of which is null, as NumPy's."""
-    kind = np.dtype(array.type.to_pandas_dtype())
-    if not len(array):
-        return np.zeros(0, kind)
-    offset = array.offset * kind.itemsize
-    return np.frombuffer(array.buffers()[1], kind, len(array), offset)
+    return np.from_dlpack(array)
 
 
 def joined_bytes(array: Any) -> bytes:

@@ -216,8 +216,8 @@ def _label_cell(row: Row, setting: str, column: str) -> Any:
     if _is_missing(value):
         raise SpanftError(
             f"{row.place} has no label: column {shown(column)} holds {shown(value)}. "
-            "Remove such rows, or skip them: --incomplete skip of init, or of convert, "
-            'whose file other commands take (incomplete = "skip" in a config).'
+            "Remove such rows, or skip them: --incomplete skip "
+            '(incomplete = "skip" in a config).'
         )
     return value
 
