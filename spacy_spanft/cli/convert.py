@@ -32,7 +32,7 @@ def convert_cli(
     score: opt.Score = None,
     separator: opt.Separator = None,
     header: Annotated[str | None, Option(help="The names of the columns, if the file has none: id,label,text")] = None,  # noqa: E501
-    incomplete: opt.Incomplete = "error",
+    incomplete: opt.Incomplete = None,
     gold_tokens: Annotated[bool, Option("--gold-tokens/--no-gold-tokens", help="CoNLL: whether pipelines get the file's tokens, or tokenize the text themselves")] = True,  # noqa: E501
     spans_key: Annotated[str | None, Option(help="Entities: a key in doc.spans for them too, for spancat")] = None,  # noqa: E501
     errors: opt.BadBytes = "strict",
@@ -41,7 +41,7 @@ def convert_cli(
     lang: opt.Lang = "en",
 ) -> None:  # fmt: skip
     """Convert a table, CoNLL's columns, or JSONL with offsets to .spacy."""
-    from ..configs.sources import check_labels
+    from ..configs.sources import check_labels, refuse
     from ..training.readers.classification import table_corpus
     from ..training.readers.entities import CONLL_ENDING, conll_corpus, has_offsets
     from ..util.columns import find_columns
@@ -52,21 +52,26 @@ def convert_cli(
         raise SpanftError(f"The output {str(output)!r} does not end in .spacy.")
     check_target(output, [input_path])
     typed = given(text=text, text_pair=text_pair, label=label, score=score)
+    others = given(label_separator=label_separator, labels=labels, header=header)
+    others |= given(separator=separator, incomplete=incomplete)
     columns: dict[str, str] = {}
     separator = separator or SEPARATOR
     is_conll = format == "conll" or (not format and CONLL_ENDING.search(input_path))
     how: dict[str, Any] = {"errors": errors, "limit": limit, "encoding": encoding}
     if is_conll or not (format or typed or not has_offsets(input_path)):
+        refuse(typed.keys() | others.keys(), input_path, {"errors", "encoding"})
         how |= {"gold_tokens": gold_tokens, "spans_key": spans_key}
         corpus = conll_corpus(input_path, **how)
     elif not gold_tokens:
         raise SpanftError("--no-gold-tokens is for CoNLL's columns and offsets.")
     else:
+        refuse(given(spans_key=spans_key).keys(), input_path)
         table: Any = {"format": format, "errors": errors, "encoding": encoding}
         table["header"] = header.split(",") if header else None
         columns = find_columns(input_path, typed, answer="either", **table)
         report_guess(columns, typed)
-        how |= {"separator": separator, "incomplete": incomplete, **table, **columns}
+        how |= {"separator": separator, **table, **columns}
+        how["incomplete"] = incomplete or "error"
         how["label_separator"] = label_separator
         how["labels"] = None if labels is None else _new_names(labels)
         corpus = table_corpus(input_path, **how)

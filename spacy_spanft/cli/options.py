@@ -13,14 +13,14 @@ EngineName = Literal["local", "ray"]
 # fmt: off
 Address = Annotated[str | None, Option(help="The Ray cluster (HOST:PORT); default: start one here")]  # noqa: E501
 BadBytes = Annotated[ErrorHandling, Option("--errors", help="How to handle bytes that the encoding cannot decode")]  # noqa: E501
-BadBytesOfPipeline = Annotated[ErrorHandling | None, Option("--errors", help="How to handle bytes that the encoding cannot decode; default: as in training")]  # noqa: E501
+BadBytesOfPipeline = Annotated[ErrorHandling | None, Option("--errors", help="How to handle bytes that the encoding cannot decode; default: strict, or as in training")]  # noqa: E501
 Encoding = Annotated[str, Option("--encoding", help="The encoding of the input, such as latin-1")]  # noqa: E501
 Code = Annotated[Path | None, Option("--code", "-c", help="A Python file with registered functions that are needed")]  # noqa: E501
 Component = Annotated[str | None, Option("--component", "-c", help="The component. Default: the first text classifier over spans, or else the first bilou_ner or spancat")]  # noqa: E501
 ConfigOutput = Annotated[str, Argument(help="The config to write; '-' for standard output")]  # noqa: E501
 Column = Annotated[str | None, Option("--column", "--text", help="The column of a table or dataset that holds the text")]  # noqa: E501
 DictionaryFile = Annotated[Path | None, Option("--dictionary", "-d", help="The n-gram dictionary; default: the built-in English one")]  # noqa: E501
-EncodingOfPipeline = Annotated[str | None, Option("--encoding", help="The encoding of a table, such as latin-1; default: that of the training data")]  # noqa: E501
+EncodingOfPipeline = Annotated[str | None, Option("--encoding", help="The encoding of the data, such as latin-1; default: utf-8, or as in training")]  # noqa: E501
 Engine = Annotated[EngineName, Option(help="Compute on this machine, or on a Ray cluster")]  # noqa: E501
 File = Annotated[str | None, Option("--file", "-f", help="A table (CSV, TSV, JSONL or Parquet), or a file with one text per line; '-' is the standard input")]  # noqa: E501
 Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing file")]

@@ -46,7 +46,7 @@ def predict_cli(
     if not quiet:
         report_guess(given(text=source.text, text_pair=source.text_pair), typed)
     if source.prefix != prefix and not quiet:
-        report(f"ℹ The input has such columns: new ones begin with {source.prefix}")
+        report(f"ℹ To keep the input's columns, new ones begin with {source.prefix}")
     try:
         predicted = predict(
             model,

@@ -241,11 +241,15 @@ def _texts_of_table(
         columns = given(text=source.text, text_pair=source.text_pair)
         separator = source.separator
     report_guess(columns, typed)
+    pair, n_empty = (columns["text"], columns.get("text_pair")), 0
     for row in read_table(path, **how):
-        pair = columns["text"], columns.get("text_pair")
         text = text_of(row.of(shown(path)), *pair, separator)
-        if text.strip() not in ("", separator):
+        if text.strip() in ("", separator):
+            n_empty += 1
+        else:
             yield text
+    if n_empty:
+        report(f"⚠ Empty texts of {shown(path)}, which are left out: {n_empty:,}.")
 
 
 def in_brackets(doc: "Doc") -> str:

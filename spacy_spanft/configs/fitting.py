@@ -118,7 +118,7 @@ def _doubts(
             "take more memory than there is; split it into several."
         )
     if n_empty := train.n_words.count(0):
-        yield f"{counted(n_empty, 'text')} of {path} are empty, and teach nothing."
+        yield f"Empty texts of {path}, which teach nothing: {n_empty:,}."
     if n_others := train.n_contradicting:
         yield f"Texts of {path} that occur again with a different label: {n_others:,}."
     if train.labels and not dev.labels:

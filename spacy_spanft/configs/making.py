@@ -118,9 +118,7 @@ def task_config(
     else:
         require("--encoder spacy-transformers", "spacy-transformers")
         if "separator" in config["components"]["transformer"]["model"]:
-            raise SpanftError(
-                "--encoder spacy-transformers cannot encode pairs. Leave it out."
-            )
+            raise SpanftError("--encoder spacy-transformers cannot encode pairs.")
     REGIMES[regime or TASKS[task].regime](config)
     if spans and not lacks_dictionary(task, lang, dictionary, segmentation):
         component = TASKS[task].component

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from ..training.readers.entities import CONLL_ENDING, has_offsets
 from ..training.readers.rows import DocBins
 from ..util.columns import SETTINGS, find_columns, has_decimals
 from ..util.tables import read_table
-from .templates import REGRESSOR, TASKS, base
+from .templates import REGRESSOR, TASKS, base, interpolated
 
 DOCBINS = "spacy.Corpus.v1"
 HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
@@ -63,13 +63,12 @@ def set_sources(
     """
     known = COLUMNS.get(task, ())
     usable = {*known, *SETTINGS_OF["table"]}
-    for path in files.values():
-        usable &= {*known, *SETTINGS_OF[data_format(path)]}
-    if strange := [name for name in columns if name not in usable]:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
-        raise SpanftError(
-            f"{options} cannot be set for {task} and these data, but {listed(known)}."
-        )
+    kinds = {data_format(path) for path in files.values()}
+    if known and len(kinds) > 1:
+        kinds.discard("docbins")  # in the reader of a table, these do nothing
+    for kind in kinds:
+        usable &= {*SETTINGS_OF[kind], *(known if kind != "docbins" else ())}
+    refuse(columns.keys() - usable, ", ".join([task, *files.values()]), usable)
     corpora = config["corpora"]
     for block in corpora.values():
         block |= columns
@@ -95,6 +94,17 @@ def set_sources(
         for part in ("train", "dev"):
             block = {"@readers": HELD_OUT, "part": part, "share": 0.2, "seed": 0}
             corpora[part] = {**block, "corpus": dict(whole)}
+
+
+def refuse(options: Set[str], data: str, usable: Set[str] = frozenset()) -> None:
+    """Raise for options, by their names in Python, that are of no use for data."""
+    if options:
+        wrong, right = (
+            ", ".join(f"--{name.replace('_', '-')}" for name in sorted(names))
+            for names in (options, usable)
+        )
+        can = f"; {right} can" if right else ""
+        raise SpanftError(f"{wrong} cannot be used with {data}{can}.")
 
 
 def data_format(path: str) -> Literal["dataset", "entities", "docbins", "table"]:
@@ -125,7 +135,7 @@ def _dataset_block(config: Config, task: str, part: str) -> dict[str, Any]:
 
 def read_data(config: Config, part: str) -> Iterator[Example]:
     """Read the data of "train", of which nothing is held out here, or of "dev"."""
-    plain = config.interpolate()
+    plain = interpolated(config)
     block = plain["corpora"][part]
     block = block.get("corpus", block)
     if block["@readers"] == DOCBINS:  # which spaCy has not filled in yet
@@ -246,6 +256,11 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
 
 def _several_in(labels: Counter[str], path: str) -> list[str]:
     """Return a doubt about labels such as "sport,news"."""
+    if lists := [x for x in labels if x.startswith("[")]:
+        return [
+            f"Labels of {shown(path)} look like {shown(lists[0])}. If these are "
+            "lists, save them as JSONL, where a list holds several labels."
+        ]
     joined = {x: match[1] for x in labels if (match := _SEVERAL.search(x))}
     are_most = 2 * sum(labels[x] for x in joined) > labels.total()
     for label, mark in joined.items():

@@ -195,9 +195,7 @@ def _check_alike(arms: Mapping[str, list[Measured]]) -> None:
     base, first = next((name, runs[0]) for name, runs in arms.items())
     for name, run in ((name, run) for name, runs in arms.items() for run in runs):
         if run.texts != first.texts:
-            raise SpanftError(
-                f"The pipelines of {base!r} and {name!r} read different texts."
-            )
+            raise SpanftError(f"{base!r} and {name!r} read different texts.")
         if run.meaning != first.meaning:
             raise SpanftError(
                 f"{run.metric} means {first.meaning} for {base!r} and {run.meaning} "

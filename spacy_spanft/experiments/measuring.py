@@ -18,7 +18,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..errors import SpanftError, counted, listed, shown, warn
+from ..errors import SpanftError, listed, shown, warn
 from ..pipeline.span_segmenter import SpanSegmenter
 from ..training.gold import PLACE, cats_in, labels_in
 from ..util._compat import torch_module
@@ -257,10 +257,8 @@ def check_texts(texts: Sequence[str], data: str) -> None:
     if n_empty == len(texts):
         raise SpanftError(f"All texts of {shown(data)} are empty.")
     if n_empty:
-        warn(
-            f"{n_empty:,} of the {counted(len(texts), 'text')} of {shown(data)} are "
-            "empty, and have no prediction."
-        )
+        share = f"{n_empty:,} of {len(texts):,}"
+        warn(f"Empty texts of {shown(data)}, which have no prediction: {share}.")
 
 
 def check_labels(

@@ -187,9 +187,7 @@ def _set_data(config: Config, data: Data, given: Mapping[str, Any]) -> None:
     """Let a config read the data of the task."""
     for path in _OURS:
         if path in given:
-            raise SpanftError(
-                f"{path!r} differs between runs. Use --seed, --seeds and --data."
-            )
+            raise SpanftError(f"{path!r} differs by run: use --seed, --seeds, --data.")
     for split, reader in readers_of(config, data).items():
         change(config, f"paths.{split}", str(data.files[split]), _RUNNER)
         change(config, f"corpora.{split}", reader, _RUNNER)

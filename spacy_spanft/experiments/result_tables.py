@@ -120,9 +120,7 @@ def amount(
 
 def escape_markdown(text: str) -> str:
     """Escape a text so that Markdown shows it as it is, inside a line or a cell."""
-    return _SIGNS.sub(
-        lambda sign: _ENTITIES.get(sign[0], f"\\{sign[0]}"), visible(text)
-    )
+    return _SIGNS.sub(lambda x: _ENTITIES.get(x[0], f"\\{x[0]}"), visible(text))
 
 
 def to_markdown(comparison: Comparison) -> str:

@@ -1,7 +1,7 @@
 """The data of a task: its files, what task.json says of it, how a config reads it."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import registry
 
-from ..configs.sources import SETTINGS_OF, data_format, table_columns
+from ..configs.sources import SETTINGS_OF, data_format, refuse, table_columns
 from ..configs.templates import REGRESSOR
 from ..errors import SpanftError, reported, shown
 from ..training.readers.entities import CONLL_ENDING
@@ -135,13 +135,13 @@ def corpus_of(
     """
     kind, typed = data_format(data), dict(columns or {})
     if kind == "docbins":
-        _refuse(typed, data)
+        refuse(typed.keys(), shown(data))
         return None
     block = config.get("corpora", {}).get(split) or {}
     block = block.get("corpus", block)  # of which the dev data is a part
     reader = block.get("@readers", _DOC_BINS)
     if reader not in _OURS:
-        _refuse(typed, data)
+        refuse(typed.keys(), shown(data))
         return {**block, "path": data}
     factories = {c.get("factory"): c for c in config["components"].values()}
     if not factories.keys() & _OF_TEXTS and reader != _TABLE_CORPUS:
@@ -153,10 +153,14 @@ def corpus_of(
             )
         key = factories.get("spancat", {}).get("spans_key")
         own = block if reader == _CONLL else {"spans_key": key}
-        _refuse(typed.keys() - {*SETTINGS_OF["entities"]}, data)
+        usable = {*SETTINGS_OF["entities"]}
+        refuse(typed.keys() - usable, shown(data), usable)
         return {**own, **typed, "@readers": _CONLL, "path": data}
-    if kind == "dataset":
-        raise SpanftError(f"{shown(data)} is a folder without .spacy files.")
+    if kind == "dataset" or CONLL_ENDING.search(data):
+        raise SpanftError(
+            f"{shown(data)} cannot be read for this pipeline, which predicts labels of "
+            "texts: name .spacy or a table."
+        )
     own = block if reader == _TABLE_CORPUS else {"@readers": _TABLE_CORPUS}
     settings = SETTINGS_OF["table"]
     own = {**own, **{k: typed.pop(k) for k in settings if k in typed}}
@@ -166,19 +170,9 @@ def corpus_of(
         answer = "score"
     elif own.get("label", "") is None:
         answer = "nothing"
-    if wrong := typed.keys() - {*TEXTS, answer}:
-        raise SpanftError(
-            f"--{wrong.pop()} cannot be used with this pipeline. Use --{answer}."
-        )
+    refuse(typed.keys() - {*TEXTS, answer}, "this pipeline", {answer} - {"nothing"})
     how = {k: own[k] for k in ("format", "header", "errors", "encoding") if own.get(k)}
     return {**own, **find_columns(data, typed, usual, answer, **how), "path": data}
-
-
-def _refuse(options: Iterable[str], data: str) -> None:
-    """Raise for an option that is of no use for such data."""
-    for name in options:
-        option = name.replace("_", "-")
-        raise SpanftError(f"--{option} cannot be used with {shown(data)}.")
 
 
 def check_data(data: str) -> None:

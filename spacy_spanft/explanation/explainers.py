@@ -45,10 +45,14 @@ def explain_pipe(
     names = sorted(explainers, key=lambda name: explainers[name] is not explain_texts)
     name = component or next(iter(names), None)
     if name not in explainers:
-        what = "no component" if name is None else f"not {shown(name)}"
+        which = (
+            "No component"
+            if name is None
+            else f"Not {shown(name)}, but {listed(explainers)}"
+        )
         raise SpanftError(
-            f"Of this pipeline, {what} can be explained (can be: {listed(explainers)}; "
-            f"it has: {listed(nlp.pipe_names)}). Use textcat, textcat_multilabel or "
+            f"{which} of this pipeline can be explained. It has: "
+            f"{listed(nlp.pipe_names)}. Use textcat, textcat_multilabel or "
             "text_regressor with spacy-spanft.SpanTextCat.v1, bilou_ner, or spancat."
         )
     pipe: Any = nlp.get_pipe(name)

@@ -119,9 +119,7 @@ def _check_output(output: Path, record: dict[str, Any], overwrite: bool) -> None
     path = output / RECORD
     if not path.is_file():
         if output.is_dir() and any(output.iterdir()):
-            raise SpanftError(
-                f"The folder {str(output)!r} has other files in it. Name another."
-            )
+            raise SpanftError(f"{str(output)!r} has other files. Name another folder.")
         return
     if overwrite and Path(record["model"]).resolve().is_relative_to(output.resolve()):
         raise SpanftError(f"The model {record['model']!r} would be overwritten.")

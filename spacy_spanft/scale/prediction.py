@@ -123,9 +123,7 @@ def predict(
         check_source(path)
     check_target(target, [input_path], force=force or Parts(target).is_begun)
     if target.suffix not in (".csv", ".jsonl", ".parquet"):
-        raise SpanftError(
-            f"The output {str(target)!r} must end in .csv, .jsonl or .parquet."
-        )
+        raise SpanftError(f"{str(target)!r} must end in .csv, .jsonl or .parquet.")
     source, saved = find_source(model, input_path, **columns), read_saved(model)
     if target.suffix == ".parquet" and source.how["format"] == "jsonl":
         raise SpanftError(

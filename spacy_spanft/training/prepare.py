@@ -72,8 +72,8 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
         start_from_probes(nlp, train, contrast)
     if _is_unscored(training):
         print(
-            "ℹ No score has a weight, as when nothing is held out: SCORE stays 0, and "
-            "model-best is the last state.",
+            "ℹ No score has a weight, as when nothing is held out: SCORE stays 0, "
+            "model-best is the last state, and other scores may be of training texts.",
             file=sys.stderr,
         )
 

@@ -162,7 +162,7 @@ def _ask(setting: str, names: Sequence[str], source: str, option: str) -> Spanft
 
 def _no_header(source: str, name: str, reason: str) -> SpanftError:
     return SpanftError(
-        f"The first line of {source} is no header, but a row: {shown(name)} {reason}. "
+        f"The first line of {source} is not a header but data: {shown(name)} {reason}. "
         "Add a line with the names of the columns."
     )
 

@@ -150,9 +150,10 @@ def _row_of_cells(place: str, cells: list[Any], columns: list[str]) -> Row:
     if len(cells) != n_columns:
         problem = (
             f"has {counted(len(cells), 'cell')}, but the table has "
-            f"{counted(n_columns, 'column')}: {listed(columns)}. In CSV, a cell with "
-            'commas in it must be quoted: "one, two".'
+            f"{counted(n_columns, 'column')}: {listed(columns)}."
         )
+        if len(cells) > n_columns:
+            problem += ' In CSV, a cell with commas in it must be quoted: "one, two".'
         cells = [*cells[:n_columns], *[None] * (n_columns - len(cells))]
     return Row(place, dict(zip(columns, cells, strict=True)), problem)
 

@@ -193,7 +193,7 @@ def test_incomplete_rows_of_other_data():
         config_for_data("t.jsonl", columns=skip)
     Path("t.conll").write_bytes(b"Caf\xe9 B-LOC\nis O\n\n" * 4)
     config_for_data("t.conll", columns={"errors": "replace"})
-    with pytest.raises(SpanftError, match="--incomplete cannot be set for bilou_ner"):
+    with pytest.raises(SpanftError, match="--incomplete cannot be used with bilou_ner"):
         config_for_data("t.conll", columns=skip)
 
 
@@ -214,7 +214,7 @@ def test_a_text_that_occurs_again_with_another_label_is_a_doubt():
     write("t.jsonl", [*rows, *({**row, "label": "a"} for row in rows[:3])])
     write("e.jsonl", [*rows, {"text": "", "label": "a"}, {"text": "", "label": "b"}])
     (warning,) = config_for_data("e.jsonl").warnings
-    assert warning == "2 texts of e.jsonl are empty, and teach nothing."
+    assert warning == "Empty texts of e.jsonl, which teach nothing: 2."
     write("e.jsonl", [{"text": " \n ", "label": "a"}] * 6)
     with pytest.raises(SpanftError, match=r"All texts of 'e\.jsonl' are empty"):
         config_for_data("e.jsonl")

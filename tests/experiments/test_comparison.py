@@ -79,7 +79,7 @@ def test_doubtful_texts_and_labels_are_warned_of(folder, tmp_path):
     data, arms = tmp_path / "test.tsv", {"a": [folder / "right0"]}
     data.write_text("text\tlabel\ngood film\tA\n\tA\nso bad\tC\n")
     with (
-        pytest.warns(UserWarning, match="1 of the 3 texts .* are empty"),
+        pytest.warns(UserWarning, match="Empty texts of .*: 1 of 3"),
         pytest.warns(UserWarning, match="labels that are never predicted: 'C'"),
     ):
         compared = compare(arms, data, metric="cats_accuracy")

@@ -92,14 +92,19 @@ def test_rows_are_skipped_and_bytes_replaced_in_each_command(model):
     done = run("spanft", *command, *SKIP)
     assert re.search(r"Texts +8\n", done.stdout)
     run("spanft", "convert", "t.csv", "t.spacy", "--encoding", "latin-1", *SKIP)
-    done = run("spanft", "evaluate", model, "t.spacy", *SKIP, ok=False)
-    assert "--incomplete cannot be used with 't.spacy'" in done.stderr
+    (Path("t.conll")).write_text("a O\n")
+    for args, expected in (
+        (("evaluate", model, "t.spacy", *SKIP), "--incomplete cannot be used with"),
+        (("evaluate", model, "t.conll"), "which predicts labels of texts"),
+        (("init", "x.cfg", "--train", "t.spacy", *SKIP), "with textcat, t.spacy"),
+    ):
+        assert expected in run("spanft", *args, ok=False).stderr
 
 
 def test_a_table_without_a_header_is_refused_though_only_texts_are_read():
     rows = [{"A film": f"Film {i}", "good": ["good", "bad"][i % 2]} for i in range(4)]
     write("t.jsonl", rows)
-    with pytest.raises(SpanftError, match="no header, but a row: 'good'"):
+    with pytest.raises(SpanftError, match="not a header but data: 'good'"):
         find_columns("t.jsonl")
 
 
@@ -111,7 +116,7 @@ def test_a_table_without_a_header_is_refused_though_only_texts_are_read():
         ([{"title": "One two", "body": "Of four", "y": 1}], "text: 'title', 'body'"),
         ([{"text": "a", "x": n, "y": -n} for n in (1, 2, 1, 2)], "label: 'x', 'y'"),
         ([{"text": "a"}], "no column for the label, only texts"),
-        ([{"One text": "Two texts", "good": "good"}], "no header, but a row: 'good'"),
+        ([{"One text": "Two texts", "good": "good"}], "not a header but data: 'good'"),
     ],
 )
 def test_columns_are_guessed_where_one_choice_is_sensible(rows, expected):
@@ -162,6 +167,14 @@ def test_labels_that_look_like_something_else():
     done = run(*command, "--label-separator", ",")
     assert "sport: 6" in done.stderr
     assert "--label-separator" not in done.stderr
+    labeled(["['sport', 'news']", "['art']"] * 3)
+    assert "save them as JSONL" in run(*command).stderr
+
+
+def test_a_column_named_as_a_variable_is_refused_in_one_line():
+    write("t.csv", [{"${text}": row["question"], "kind": row["kind"]} for row in ROWS])
+    with pytest.raises(SpanftError, match="unknown variable"):
+        config_for_data("t.csv")
 
 
 def test_no_two_rows_need_the_same_several_labels():
@@ -196,10 +209,25 @@ def test_columns_are_checked_before_a_pipeline_is_loaded(tmp_path, model):
         assert "Which column of 't.csv' holds the text: 'title', 'body'?" in done.stderr
 
 
+def test_texts_that_are_empty_or_have_several_labels_are_counted(model):
+    write(
+        "t.jsonl", [{"text": "a", "label": ["good", "bad"]}, {"text": "", "label": []}]
+    )
+    done = run("spanft", "evaluate", model, "t.jsonl")
+    assert "several labels, and textcat predicts one: 1" in done.stderr
+    done = run("spanft", "segment", "--file", "t.jsonl")
+    assert "Empty texts of 't.jsonl', which are left out: 1" in done.stderr
+    write("t.jsonl", [{"text": "", "label": "good"}, {"text": "a", "label": "bad"}])
+    done = run("spanft", "evaluate", model, "t.jsonl", *SKIP)
+    assert re.search(r"Texts +1\n", done.stdout)
+
+
 def test_empty_texts_are_never_right(model):
     for label in ("good", "bad"):
         write("t.jsonl", [{"text": "", "label": label}, {"text": "a", "label": label}])
         done = run("spanft", "evaluate", model, "t.jsonl", "--output", "scores.json")
-        assert "1 of the 2 texts of 't.jsonl' are empty" in done.stderr
+        assert (
+            "Empty texts of 't.jsonl', which have no prediction: 1 of 2" in done.stderr
+        )
         scores = json.loads(Path("scores.json").read_text())["scores"]
         assert scores["cats_accuracy"] <= 0.5

@@ -190,9 +190,7 @@ def count_pairs(
     for name, array in (("ids", level), ("keys", keys), ("counts", counts)):
         arrays[f"{shard}.{name}-{n}"] = array
     edges = [(part << 64) // n_parts for part in range(1, n_parts)]
-    return np.concatenate(
-        [[0], np.searchsorted(keys, np.array(edges, np.uint64)), [len(keys)]]
-    )
+    return np.r_[0, np.searchsorted(keys, np.array(edges, np.uint64)), len(keys)]
 
 
 def _level(arrays: Arrays, shard: int, n: int) -> Ids:

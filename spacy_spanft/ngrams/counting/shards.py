@@ -72,9 +72,7 @@ def workers(settings: Settings) -> Iterator[Run]:
         n = max(1, min(n, (settings.memory - _BASE) // _PER_SHARD))
     if settings.engine == "local":
         # NumPy and Arrow release the interpreter's lock.
-        yield lambda function, tasks: map_threaded(
-            lambda task: function(*task), tasks, n
-        )
+        yield lambda function, tasks: map_threaded(lambda x: function(*x), tasks, n)
         return
     with connect_ray(settings.address, settings.n_process) as ray:
 
@@ -82,9 +80,7 @@ def workers(settings: Settings) -> Iterator[Run]:
             function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]
         ) -> Iterator[Any]:
             remote = ray.remote(function)
-            return results_in_order(
-                lambda task: remote.remote(*task).future(), tasks, n
-            )
+            return results_in_order(lambda x: remote.remote(*x).future(), tasks, n)
 
         yield run
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ...errors import SpanftError
+from ...errors import reported
 from ...util.threads import obey_parent, results_in_order
 from ..provenance import Attr, Settings, Tokenizer
 from .chunks import joined_bytes, split_lines
@@ -47,15 +47,12 @@ def get_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer | None:
         return tokenizer
     if tokenizer == WHITESPACE:
         return None
-    try:
+    message = (
+        f"There is no spaCy tokenizer for {tokenizer!r}. Use a language code such as "
+        "'en', or 'whitespace' for text that is tokenized already"
+    )
+    with reported(message, ImportError):
         return _tokenizer_of_language(tokenizer)
-    except ImportError as error:  # spaCy's own message has lines about entry points
-        reason = str(error).strip().splitlines()[0]
-        raise SpanftError(
-            f"There is no spaCy tokenizer for {tokenizer!r} ({reason}). Use a language "
-            "code such as 'en', 'whitespace' for text that is tokenized already, or a "
-            "tokenizer such as nlp.tokenizer."
-        ) from error
 
 
 def _tokenizer_of_language(code: str) -> Tokenizer:

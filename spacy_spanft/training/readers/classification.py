@@ -188,7 +188,7 @@ def _whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[
 
 def _is_incomplete(row: Row, columns: Columns) -> bool:
     texts = [name for name in (columns.text, columns.text_pair) if name is not None]
-    if row.problem or any(row.cells.get(name) is None for name in texts):
+    if row.problem or not all(row.cells.get(name) for name in texts):
         return True
     answer = columns.score or columns.label
     value = None if answer is None else row.cells.get(answer)
@@ -250,7 +250,7 @@ def _labels_of(row: Row, column: str, columns: Columns) -> set[str]:
         name = str(label).strip()
         if new_names is not None and name not in new_names:
             raise SpanftError(
-                f"{row.place} has the label {shown(name)}, not of {listed(new_names)}."
+                f"{row.place} has the label {shown(name)}; labels: {listed(new_names)}."
             )
         names.add(name if new_names is None else new_names[name])
     return names
