@@ -45,14 +45,10 @@ def explain_pipe(
     names = sorted(explainers, key=lambda name: explainers[name] is not explain_texts)
     name = component or next(iter(names), None)
     if name not in explainers:
-        which = (
-            "No component"
-            if name is None
-            else f"Not {shown(name)}, but {listed(explainers)}"
-        )
+        what = "This pipeline" if name is None else shown(name)
         raise SpanftError(
-            f"{which} of this pipeline can be explained. It has: "
-            f"{listed(nlp.pipe_names)}. Use textcat, textcat_multilabel or "
+            f"{what} cannot be explained (components: {listed(nlp.pipe_names)}; "
+            f"explainable: {listed(explainers)}). Use textcat, textcat_multilabel or "
             "text_regressor with spacy-spanft.SpanTextCat.v1, bilou_ner, or spancat."
         )
     pipe: Any = nlp.get_pipe(name)
