@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from ..errors import SpanftError
+from ..errors import SpanftError, shown
 from ..ml.pairs import SEPARATOR
 from . import options as opt
 from .util import given, report, report_guess
@@ -59,13 +59,13 @@ def convert_cli(
     is_conll = format == "conll" or (not format and CONLL_ENDING.search(input_path))
     how: dict[str, Any] = {"errors": errors, "limit": limit, "encoding": encoding}
     if is_conll or not (format or typed or not has_offsets(input_path)):
-        refuse(typed.keys() | others.keys(), input_path, {"errors", "encoding"})
+        refuse(typed.keys() | others.keys(), shown(input_path))
         how |= {"gold_tokens": gold_tokens, "spans_key": spans_key}
         corpus = conll_corpus(input_path, **how)
     elif not gold_tokens:
         raise SpanftError("--no-gold-tokens is for CoNLL's columns and offsets.")
     else:
-        refuse(given(spans_key=spans_key).keys(), input_path)
+        refuse(given(spans_key=spans_key).keys(), shown(input_path))
         table: Any = {"format": format, "errors": errors, "encoding": encoding}
         table["header"] = header.split(",") if header else None
         columns = find_columns(input_path, typed, answer="either", **table)

@@ -27,7 +27,7 @@ Force = Annotated[bool, Option("--force", "-F", help="Overwrite an existing file
 GpuId = Annotated[int, Option("--gpu-id", "-g", min=-1, help="GPU ID; -1 for CPU")]
 GpuIds = Annotated[str, Option("--gpu-id", "-g", help="GPU ID, or one for each process: 0,1; -1 for CPU")]  # noqa: E501
 Html = Annotated[Path | None, Option("--html", help="Write a page with the texts marked in color")]  # noqa: E501
-Incomplete = Annotated[Literal["error", "skip"] | None, Option("--incomplete", help="How to treat rows that lack cells or a label")]  # noqa: E501
+Incomplete = Annotated[Literal["error", "skip"] | None, Option("--incomplete", help="How to treat rows that lack a text or a label; default: error, or as in training")]  # noqa: E501
 Jsonl = Annotated[bool, Option("--jsonl", help="Print JSON, an object per line")]
 Label = Annotated[str | None, Option(help="The column of the label")]
 LabelSeparator = Annotated[str | None, Option(help="What separates several labels in one cell, such as a comma")]  # noqa: E501

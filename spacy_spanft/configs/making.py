@@ -70,8 +70,9 @@ def config_for_data(
     files = {"train": train} if dev is None else {"train": train, "dev": dev}
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
     if dev is not None and data_format(dev) == "table":
-        others = {x: name for x, name in columns.items() if x not in SETTINGS}
-        config["corpora"]["dev"] |= guess_columns(dev, others, task, columns)
+        usual = {} if data_format(train) == "docbins" else columns
+        typed = {x: y for x, y in columns.items() if not usual or x not in SETTINGS}
+        config["corpora"]["dev"] |= guess_columns(dev, typed, task, usual)
     contrast = settings.get("regime") is None
     data, notes, warnings, changes = fit_to_data(
         config, task, train, dev, contrast=contrast

@@ -62,8 +62,9 @@ def set_sources(
         perhaps settings of tables.
     """
     known = COLUMNS.get(task, ())
-    usable = {*known, *SETTINGS_OF["table"]}
-    kinds = {data_format(path) for path in files.values()}
+    usable = {*known, *(SETTINGS_OF["table"] if known or files else ())}
+    formats = map(data_format, files.values())
+    kinds = {"table" if known and x == "entities" else x for x in formats}
     if known and len(kinds) > 1:
         kinds.discard("docbins")  # in the reader of a table, these do nothing
     for kind in kinds:
@@ -256,7 +257,7 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
 
 def _several_in(labels: Counter[str], path: str) -> list[str]:
     """Return a doubt about labels such as "sport,news"."""
-    if lists := [x for x in labels if x.startswith("[")]:
+    if lists := [x for x in labels if x.startswith(("['", '["'))]:
         return [
             f"Labels of {shown(path)} look like {shown(lists[0])}. If these are "
             "lists, save them as JSONL, where a list holds several labels."

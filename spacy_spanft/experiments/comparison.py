@@ -132,8 +132,8 @@ def compare(
     gpu_id (int): The GPU; -1 for the CPU.
     ensemble (bool): Whether to measure the runs of each arm as one pipeline, too, as an
         arm "NAME (ensemble)": scores averaged, spans by majority.
-    columns (Optional[Mapping[str, str]]): The columns of a table, and its encoding,
-        where they are not those of the pipelines' own tables.
+    columns (Optional[Mapping[str, str]]): The columns of a table, and how to read it,
+        where that is not as in the pipelines' own tables.
     """
     require("A comparison", "scipy")
     paths_of = {name: [str(path) for path in paths] for name, paths in arms.items()}

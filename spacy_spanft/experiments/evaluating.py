@@ -9,7 +9,7 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from wasabi.tables import table
 
-from ..errors import visible, warn
+from ..errors import shown, visible, warn
 from ..training.gold import cats_in, entities_in, has_score, spans_in
 from .measuring import check_labels, check_texts, join, warn_of_unknown
 from .metrics import NOTHING, metric_of
@@ -69,7 +69,8 @@ def evaluate(
         values["cats_accuracy"] = accuracy.score(accuracy.rows(examples))
         confusions.update((a, b) for a, b in pairs if a not in (b, NOTHING))
         if n := sum(len([*cats_in(e.reference)]) > 1 for e in examples):
-            warn(f"Texts of {data} with several labels, and textcat predicts one: {n}.")
+            several = f"{shown(data)} has texts with several labels"
+            warn(f"{several}, of which textcat predicts one: {n:,}.")
     by_label = scores.get(f"{prefix}_f_per_type") or scores.get(f"{prefix}_per_type")
     if by_label:
         nothing_right = {label: {"p": 0.0, "r": 0.0, "f": 0.0} for label in gold}

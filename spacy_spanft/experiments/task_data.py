@@ -141,7 +141,7 @@ def corpus_of(
     block = block.get("corpus", block)  # of which the dev data is a part
     reader = block.get("@readers", _DOC_BINS)
     if reader not in _OURS:
-        refuse(typed.keys(), shown(data))
+        refuse(typed.keys(), f"the reader {reader}")
         return {**block, "path": data}
     factories = {c.get("factory"): c for c in config["components"].values()}
     if not factories.keys() & _OF_TEXTS and reader != _TABLE_CORPUS:
@@ -158,8 +158,8 @@ def corpus_of(
         return {**own, **typed, "@readers": _CONLL, "path": data}
     if kind == "dataset" or CONLL_ENDING.search(data):
         raise SpanftError(
-            f"{shown(data)} cannot be read for this pipeline, which predicts labels of "
-            "texts: name .spacy or a table."
+            f"{shown(data)} cannot be read for this pipeline, which classifies or "
+            "scores texts: name .spacy or a table."
         )
     own = block if reader == _TABLE_CORPUS else {"@readers": _TABLE_CORPUS}
     settings = SETTINGS_OF["table"]

@@ -160,7 +160,7 @@ def _row_of_cells(place: str, cells: list[Any], columns: list[str]) -> Row:
 
 def _json_row(place: str, line: str) -> Row:
     try:
-        cells = json.loads(line)
+        cells = json.loads(line.rstrip("\r\n"))
         if "\\u" in line:
             json.dumps(cells, ensure_ascii=False).encode()  # not of half a character
         reason = f"it is {shown(cells)}"

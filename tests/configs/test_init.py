@@ -176,7 +176,7 @@ def test_rows_without_a_label_and_broken_bytes_may_be_left_out():
     assert "Line 43 of 't.tsv' has no label" in done.stderr
     assert "--incomplete skip" in done.stderr
     done = init("x.cfg", *options, "--incomplete", "skip")
-    assert "lack cells or a label, and are left out: 1 of 42." in done.stderr
+    assert "lack a text or a label, and are left out: 1 of 42." in done.stderr
     assert "41 texts" in done.stderr
     with pytest.warns(UserWarning, match="left out: 1 of 42"):
         assert [doc.text for doc in corpus()][-1] == "caf\ufffd"
@@ -193,8 +193,9 @@ def test_incomplete_rows_of_other_data():
         config_for_data("t.jsonl", columns=skip)
     Path("t.conll").write_bytes(b"Caf\xe9 B-LOC\nis O\n\n" * 4)
     config_for_data("t.conll", columns={"errors": "replace"})
-    with pytest.raises(SpanftError, match="--incomplete cannot be used with bilou_ner"):
-        config_for_data("t.conll", columns=skip)
+    for task, files in (("bilou_ner", ["t.conll"]), ("tagger", [None])):
+        with pytest.raises(SpanftError, match=f"--incomplete .* with {task}"):
+            config_for_data(*files, task=task, columns=skip)
 
 
 def test_dev_data_may_have_other_columns():
@@ -205,6 +206,11 @@ def test_dev_data_may_have_other_columns():
     names = [made.config["corpora"][x]["text"] for x in ("train", "dev")]
     assert names == ["text", "body"]
     assert len(made.data["dev"].labels) == 8
+    doc = spacy.blank("en")("a film")
+    doc.cats = {"a": 1.0, "b": 0.0}
+    DocBin(docs=[doc]).to_disk("t.spacy")
+    with pytest.raises(SpanftError, match="no column 'bodi'"):
+        config_for_data("t.spacy", "d.jsonl", columns={"text": "bodi"})
 
 
 def test_a_text_that_occurs_again_with_another_label_is_a_doubt():

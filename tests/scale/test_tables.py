@@ -95,7 +95,7 @@ def test_rows_are_skipped_and_bytes_replaced_in_each_command(model):
     (Path("t.conll")).write_text("a O\n")
     for args, expected in (
         (("evaluate", model, "t.spacy", *SKIP), "--incomplete cannot be used with"),
-        (("evaluate", model, "t.conll"), "which predicts labels of texts"),
+        (("evaluate", model, "t.conll"), "which classifies or scores texts"),
         (("init", "x.cfg", "--train", "t.spacy", *SKIP), "with textcat, t.spacy"),
     ):
         assert expected in run("spanft", *args, ok=False).stderr
@@ -214,7 +214,7 @@ def test_texts_that_are_empty_or_have_several_labels_are_counted(model):
         "t.jsonl", [{"text": "a", "label": ["good", "bad"]}, {"text": "", "label": []}]
     )
     done = run("spanft", "evaluate", model, "t.jsonl")
-    assert "several labels, and textcat predicts one: 1" in done.stderr
+    assert "several labels, of which textcat predicts one: 1" in done.stderr
     done = run("spanft", "segment", "--file", "t.jsonl")
     assert "Empty texts of 't.jsonl', which are left out: 1" in done.stderr
     write("t.jsonl", [{"text": "", "label": "good"}, {"text": "a", "label": "bad"}])

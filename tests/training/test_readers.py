@@ -118,7 +118,7 @@ def test_cells_of_csv_may_hold_lines_and_be_long(nlp, write):
         ),
         (
             "x.tsv",
-            "text\tlabel\na\tx\nonly one\nb\t\nc\t-\nd\ty\te\nf\ty\n",
+            "text\tlabel\na\tx\nonly one\nb\t\nc\t-\nd\ty\te\n \tx\nf\ty\n",
             {"incomplete": "skip", "limit": 2},
             [("a", {"x": 1, "y": 0}), ("f", {"x": 0, "y": 1})],
         ),

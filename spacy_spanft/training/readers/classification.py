@@ -69,8 +69,8 @@ def table_corpus(
     header (Optional[list[str]]): The names of the columns, if the file has no header.
     errors (str): "strict" raises at invalid UTF-8, "replace" replaces it.
     limit (int): Read only so many rows; 0 reads all.
-    incomplete (Literal["error", "skip"]): Whether to raise for a row that lacks cells
-        or its label, or to skip it, as needed with QQP and SNLI.
+    incomplete (Literal["error", "skip"]): Whether to raise for a row that lacks a
+        text or its label, or to skip it, as needed with QQP and SNLI.
     encoding (str): The encoding of the file, such as "latin-1".
     label_separator (Optional[str]): Stands between several labels in one cell, such as
         the comma in "sport,news".
@@ -181,14 +181,15 @@ def _whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[
             yield row.of(source)
     if n_left_out:
         warn(
-            f"Rows of {source} that lack cells or a label, and are left out: "
+            f"Rows of {source} that lack a text or a label, and are left out: "
             f"{n_left_out:,} of {n_rows:,}."
         )
 
 
 def _is_incomplete(row: Row, columns: Columns) -> bool:
     texts = [name for name in (columns.text, columns.text_pair) if name is not None]
-    if row.problem or not all(row.cells.get(name) for name in texts):
+    cells = [row.cells.get(name) for name in texts]
+    if row.problem or any(x is None or not str(x).strip() for x in cells):
         return True
     answer = columns.score or columns.label
     value = None if answer is None else row.cells.get(answer)
