@@ -71,8 +71,7 @@ def convert_cli(
         columns = find_columns(input_path, typed, answer="either", **table)
         report_guess(columns, typed)
         how |= {"separator": separator, **table, **columns}
-        how["incomplete"] = incomplete or "error"
-        how["label_separator"] = label_separator
+        how |= given(incomplete=incomplete, label_separator=label_separator)
         how["labels"] = None if labels is None else _new_names(labels)
         corpus = table_corpus(input_path, **how)
         text_pair = columns.get("text_pair")

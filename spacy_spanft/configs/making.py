@@ -71,8 +71,8 @@ def config_for_data(
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
     if dev is not None and data_format(dev) == "table":
         usual = {} if data_format(train) == "docbins" else columns
-        typed = {x: y for x, y in columns.items() if not usual or x not in SETTINGS}
-        config["corpora"]["dev"] |= guess_columns(dev, typed, task, usual)
+        named = {x: y for x, y in columns.items() if not usual or x not in SETTINGS}
+        config["corpora"]["dev"] |= guess_columns(dev, named, task, usual)
     contrast = settings.get("regime") is None
     data, notes, warnings, changes = fit_to_data(
         config, task, train, dev, contrast=contrast

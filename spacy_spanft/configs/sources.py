@@ -196,7 +196,8 @@ def guess_columns(
         first = islice(read_table(path, **how, broken="keep"), _N_DOCS)
         cells = [row.cells.get(known["label"]) for row in first]
         labels = Counter(str(cell) for cell in cells if not isinstance(cell, list))
-        _check_repeats(labels, len(cells), path, _several_in(labels, path))
+        doubts = _several_in(labels, len(cells), path)
+        _check_repeats(labels, len(cells), path, doubts)
     return {**known, **settings}
 
 
@@ -222,7 +223,7 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
 def check_labels(data: DataSummary, path: str) -> list[str]:
     """Raise if all rows have the same label, or each of many another; return doubts."""
     labels, n_rows, source = data.labels, len(data.n_words), shown(path)
-    doubts = _several_in(labels, path)
+    doubts = _several_in(labels, n_rows, path)
     numbers = {int(x) for x in labels if x.isdecimal()}
     are_steps = len(numbers) == len(labels) > 2  # whole numbers without gaps: stars
     are_steps = are_steps and max(numbers) - min(numbers) < len(numbers)
@@ -255,7 +256,7 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
     return doubts
 
 
-def _several_in(labels: Counter[str], path: str) -> list[str]:
+def _several_in(labels: Counter[str], n_rows: int, path: str) -> list[str]:
     """Return a doubt about labels such as "sport,news"."""
     if lists := [x for x in labels if x.startswith(("['", '["'))]:
         return [
@@ -263,7 +264,7 @@ def _several_in(labels: Counter[str], path: str) -> list[str]:
             "lists, save them as JSONL, where a list holds several labels."
         ]
     joined = {x: match[1] for x in labels if (match := _SEVERAL.search(x))}
-    are_most = 2 * sum(labels[x] for x in joined) > labels.total()
+    are_most = 2 * sum(labels[x] for x in joined) > n_rows
     for label, mark in joined.items():
         if are_most or set(map(str.strip, label.split(mark))) <= labels.keys():
             return [

@@ -316,7 +316,7 @@ class TestResume:
         theirs.mkdir(parents=True)
         (theirs / "weights.pt").write_bytes(b"mine")
         printed = train(model, text, tmp_path / "a", "--overwrite", ok=False)
-        assert "has other files" in printed.stderr
+        assert "has other files. Name another folder" in printed.stderr
         assert (theirs / "weights.pt").read_bytes() == b"mine"
 
 
