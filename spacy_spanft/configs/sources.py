@@ -47,7 +47,7 @@ SETTINGS_OF = {
 }
 _SEVERAL = re.compile(r"\S\s*([,;|])\s*\S")
 _MARKS = " .,;:!?'\""  # around labels that may mean the same
-_MISSING = ("-", "n/a", "none", "null")  # perhaps
+_MISSING = ("-", "?", "n/a", "#n/a", "nan", "none", "null")  # perhaps
 _N_DOCS = 1000  # enough to see what is annotated
 _MANY = 5  # rows, of which each should not have a label of its own
 

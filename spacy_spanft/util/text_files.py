@@ -76,14 +76,14 @@ def _valid_blocks(
         try:
             valid = _valid(block, errors)
         except UnicodeDecodeError as error:
-            problem = "is not valid UTF-8"
+            problem, names = "is not valid UTF-8", "latin-1, or utf-16"
             if block[error.start] == 0:
-                problem = "is not UTF-8 text, but holds a NUL byte"
+                problem, names = "is not UTF-8 text, but holds a NUL byte", "utf-16"
             packed = " of the decompressed text" if is_packed(path) else ""
             line += block.count(b"\n", 0, error.start)
             raise SpanftError(
                 f"{path!r} {problem} at byte {offset + error.start}{packed} (line "
-                f"{line}). Name its encoding (--encoding latin-1, or utf-16), or pass "
+                f"{line}). Name its encoding (--encoding {names}), or pass "
                 "errors='replace' (--errors replace)."
             ) from error
         yield valid
