@@ -80,7 +80,7 @@ def build_cli(
     if top is not None:
         dictionary = dictionary.top(top, by)
     if not len(dictionary):
-        raise SpanftError(f"No n-gram occurs {min_count:,} times: lower --min-count.")
+        raise SpanftError("An empty dictionary is not written. Lower --min-count.")
     dictionary.to_disk(output)
     if not quiet:
         _print_facts(dictionary)

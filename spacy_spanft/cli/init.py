@@ -29,7 +29,7 @@ def init_cli(
     segmentation: opt.Pooled = None,
     no_spans: Annotated[bool, Option("--no-spans", help="The baseline: the same model without spans or windows")] = False,  # noqa: E501
     train: Annotated[str | None, Option(help="The training data: a CSV, TSV, JSONL, Parquet, CoNLL or .spacy file, or a dataset: a folder, or NAME or NAME:CONFIG on the Hugging Face hub")] = None,  # noqa: E501
-    dev: Annotated[str | None, Option(help="The data to evaluate on during training; default: a fifth of --train, or none of up to 500 texts. Of a dataset, its validation split")] = None,  # noqa: E501
+    dev: Annotated[str | None, Option(help="The data to evaluate on during training; default: a fifth of --train, or none of few texts. Of a dataset, its validation split")] = None,  # noqa: E501
     text: opt.Text = None,
     text_pair: opt.TextPair = None,
     label: opt.Label = None,
@@ -48,7 +48,7 @@ def init_cli(
     from ..configs import encoders, making
 
     if no_spans and (dictionary is not None or segmentation is not None):
-        raise SpanftError("--no-spans has no use for --dictionary or --segmentation.")
+        raise SpanftError("--no-spans excludes --dictionary and --segmentation.")
     # Before data are read for minutes.
     _check_files(output, [train, dev], dictionary, force)
     name = transformer or encoders.default_encoder(lang, gpu=gpu)

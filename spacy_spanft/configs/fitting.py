@@ -30,14 +30,15 @@ _EPOCHS = 3
 _MOST_EPOCHS = 20
 _FEWEST_STEPS = 200
 # So few texts are all trained on: those held out would teach more than they tell.
-_FEW = 500
-_OF_FEW_TEXTS, _OF_FEW_SENTENCES = (150, 16), (300, 8)  # steps, and texts of each
+_FEW, _FEW_OF_A_LABEL = 500, 20
+_STEPS_OF_FEW, _EPOCHS_OF_FEW = 150, 4
+_OF_FEW_SENTENCES = 300, 8  # steps, and sentences of each
 # A handful of texts is learned sooner. Multiples of 3, for three evaluations.
 _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 # After a probe, pairs, scores, and a handful of texts are learned at a low rate.
 _LOW_RATE = 2e-5
 # Further training after contrast did not help.
-_EPOCHS_OF_CONTRAST, _LOWEST_RATE = 4, 5e-6
+_LOWEST_RATE = 5e-6
 # Up to so many sentences, a faster tagger finds too few entities.
 _FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
 _TOO_RARE = 2
@@ -130,6 +131,8 @@ def _doubts(
         yield f"Labels that occur once or twice, too few to learn: {listed(rare)}{typo}"
     if unseen := sorted(dev.labels.keys() - train.labels.keys()):
         only = f"These labels occur only in {names['dev']} and cannot be learned"
+        if len(unseen) == len(dev.labels):
+            raise SpanftError(f"{only}: {listed(unseen)}. It has no others.")
         yield f"{only}: {listed(unseen)}."
 
 
@@ -152,7 +155,9 @@ def _read(
     parts: dict[str, Iterable[Example]] = {x: read_data(config, x) for x in names}
     if dev is None:
         examples = list(parts["train"])
-        if len(examples) <= _FEW:
+        first = examples[:1] if task == "textcat" else []
+        n_labels = sum(len(example.reference.cats) for example in first)
+        if len(examples) <= max(_FEW, min(_FEW_OF_A_LABEL * n_labels, MOST_TEXTS)):
             whole = config["corpora"]["train"]["corpus"]
             config["corpora"] |= {"train": dict(whole), "dev": dict(whole)}
             # Scores of texts that were trained on choose nothing: the last state wins.
@@ -187,11 +192,11 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
 
 
 def _has_contrast(config: Config, data: DataSummary) -> bool:
-    """Whether there are enough labels and texts, and a single rate."""
+    """Whether there are few texts, several of each label in a batch, and one rate."""
     n_labels = sum(n > _TOO_RARE for n in data.labels.values())
     most = MOST_TEXTS if n_labels > 2 else HANDFUL
-    has_head_rate = "head_rate" in config["training"]["optimizer"]
-    return n_labels > 1 and len(data.n_words) <= most and not has_head_rate
+    suits = 1 < n_labels <= N_TEXTS and len(data.n_words) <= most
+    return suits and "head_rate" not in config["training"]["optimizer"]
 
 
 def _fit_summary(model: dict[str, Any]) -> None:
@@ -205,10 +210,7 @@ def _fit_summary(model: dict[str, Any]) -> None:
 
 def _fit_contrast(config: Config, n_texts: int) -> str:
     """Let the encoder learn before spaCy's loop, which then hardly changes it."""
-    steps, _ = _OF_FEW_TEXTS
-    epochs = ceil(_EPOCHS_OF_CONTRAST * n_texts / N_TEXTS)
-    of_more = max(epochs, min(steps, _STEPS_A_TEXT * n_texts))
-    contrast = n_texts if n_texts <= HANDFUL else of_more
+    contrast = n_texts if n_texts <= HANDFUL else _steps_of_few(n_texts)
     training = config["training"]
     config["initialize"]["after_init"]["contrast"] = contrast
     training["optimizer"]["learn_rate"]["initial_rate"] = _LOWEST_RATE
@@ -219,14 +221,18 @@ def _fit_contrast(config: Config, n_texts: int) -> str:
     return f"{note}, in which the encoder learns by contrast, before the training loop."
 
 
+def _steps_of_few(n_texts: int) -> int:
+    """Return 150, or less of a handful of texts, or as many as four epochs take."""
+    at_most = max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts)
+    return max(ceil(_EPOCHS_OF_FEW * n_texts / N_TEXTS), min(_STEPS_OF_FEW, at_most))
+
+
 def _fit_few_steps(
     config: Config, n_texts: int, is_text: bool, *, has_dev: bool
 ) -> str:
     """Set a fixed number of small steps, the last of which is evaluated."""
     training = config["training"]
-    steps, size = _OF_FEW_TEXTS if is_text else _OF_FEW_SENTENCES
-    if is_text:
-        steps = min(steps, max(_FEWEST_OF_FEW, _STEPS_A_TEXT * n_texts))
+    steps, size = (_steps_of_few(n_texts), N_TEXTS) if is_text else _OF_FEW_SENTENCES
     frequency = steps // 3 if has_dev else steps
     training["batcher"]["size"] = size
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
@@ -242,11 +248,8 @@ def _fit_steps(config: Config, n_texts: int) -> str:
     steps = epochs * ceil(per_epoch / frequency) * frequency
     training |= {"max_epochs": 0, "max_steps": steps, "eval_frequency": frequency}
     training["patience"] = steps // 2
-    often = "step" if frequency == 1 else f"{frequency:,} steps"
-    return (
-        f"{counted(n_texts, 'training text')}: the config trains for "
-        f"{counted(epochs, 'epoch')} ({steps:,} steps), and evaluates every {often}."
-    )
+    length = f"{counted(epochs, 'epoch')} ({steps:,} steps)"
+    return f"{counted(n_texts, 'training text')}: the config trains for {length}."
 
 
 def _fit_window(config: Config, task: str, data: DataSummary) -> str | None:

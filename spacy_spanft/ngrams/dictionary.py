@@ -156,11 +156,8 @@ class NgramDictionary(Mapping[str, int]):
         if not n_tokens:
             raise SpanftError(f"There is no text in {', '.join(names)}.")
         if not ngrams:
-            warn(
-                f"No n-gram occurs {chosen.min_count} times or more in the "
-                f"{n_tokens:,} tokens read: the dictionary is empty. Lower min_count, "
-                "or read more text."
-            )
+            least = f"{chosen.min_count:,} times in {n_tokens:,} tokens"
+            warn(f"No n-gram occurs {least}: the dictionary is empty.")
         origin = Provenance.of_count(names, chosen, n_tokens)
         return cls._trusted(ngrams, words, chosen.attr, origin)
 

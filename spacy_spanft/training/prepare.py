@@ -72,8 +72,8 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
         start_from_probes(nlp, train, contrast)
     if _is_unscored(training):
         print(
-            "ℹ No score has a weight, as when nothing is held out: SCORE stays 0, "
-            "model-best is the last state, and other scores may be of training texts.",
+            "ℹ No score chooses model-best, which is the last state; SCORE stays 0. If "
+            "nothing is held out, the other scores are those of the training texts.",
             file=sys.stderr,
         )
 

@@ -47,7 +47,7 @@ def format_of(path: str | Path) -> Format | None:
     suffix = (file.with_suffix("") if is_packed(file) else file).suffix.lower()
     if suffix in _OTHERS:
         raise SpanftError(
-            f"{shown(str(path))} is neither a table nor text. Save it as CSV or JSONL."
+            f"{shown(str(path))} cannot be read here. Save it as CSV or JSONL."
         )
     return FORMATS.get(suffix)
 

@@ -133,7 +133,7 @@ def test_what_is_neither_a_table_nor_text(tmp_path):
     path = tmp_path / "book.xlsx"
     path.write_text("text,label\ngood,a\n")
     for args in (["segment", "--file"], ["dictionary", "build", "-o", "d.tsv.gz"]):
-        assert "book.xlsx' is neither a table" in run(*args, path, ok=False).stderr
+        assert "book.xlsx' cannot be read here" in run(*args, path, ok=False).stderr
     assert "is a file. Name it with --file" in run("segment", path, ok=False).stderr
 
 
@@ -142,7 +142,10 @@ def test_options_and_dictionaries_without_effect(corpus, tmp_path):
     table.write_text("text,label\ngood film,a\nbad film,b\n")
     build = ("dictionary", "build", "-o", tmp_path / "d.tsv.gz", corpus)
     for args, expected in (
-        ((*build, "--min-count", 999), "No n-gram occurs 999 times: lower --min-count"),
+        (
+            (*build, "--min-count", 999),
+            "An empty dictionary is not written. Lower --min-count",
+        ),
         ((*build, "--column", "text", "--quiet"), "--column is 'text', but "),
         (("convert", table, output, "--no-gold-tokens"), "is for CoNLL's columns"),
         (("convert", table, output, "--label-separator", ""), "label_separator is ''"),

@@ -201,11 +201,15 @@ def test_incomplete_rows_of_other_data():
 def test_dev_data_may_have_other_columns():
     rows = [{"text": f"film {i}", "label": "ab"[i % 2]} for i in range(8)]
     write("t.jsonl", rows)
-    write("d.jsonl", [{"body": f"a {x['text']}", "label": x["text"]} for x in rows])
+    others = [{"body": f"a {x['text']}", "label": x["text"]} for x in rows]
+    write("d.jsonl", others)
+    with pytest.raises(SpanftError, match=r"'film 7'\. It has no others"):
+        config_for_data("t.jsonl", "d.jsonl")
+    write("d.jsonl", [{"body": "a", "label": "a"}, *others])
     made = config_for_data("t.jsonl", "d.jsonl")
     names = [made.config["corpora"][x]["text"] for x in ("train", "dev")]
     assert names == ["text", "body"]
-    assert len(made.data["dev"].labels) == 8
+    assert len(made.data["dev"].labels) == 9
     doc = spacy.blank("en")("a film")
     doc.cats = {"a": 1.0, "b": 0.0}
     DocBin(docs=[doc]).to_disk("t.spacy")
@@ -250,6 +254,18 @@ def test_few_texts_are_all_trained_on():
         assert made.config["initialize"]["after_init"]["probe"] is True
         assert "contrast" not in made.config["initialize"]["after_init"]
         assert made.config["components"]["textcat"]["model"]["summary"] == "unit_mean"
+
+
+def test_none_of_few_texts_a_label_is_held_out():
+    labels = [f"label {i}" for i in range(40)]
+    for n_rows, n_dev, steps, frequency in ((720, 720, 180, 180), (801, 160, 210, 21)):
+        write("t.jsonl", texts(n_rows, labels))
+        made = config_for_data("t.jsonl")
+        assert len(made.data["dev"].n_words) == n_dev
+        training = made.config["training"]
+        assert training["max_steps"] == steps
+        assert training["eval_frequency"] == frequency
+        assert training["patience"] == (0 if n_dev == n_rows else steps // 2)
 
 
 def test_other_texts_keep_their_mean():
@@ -299,6 +315,7 @@ LONG = [{"text": "word " * 500, "label": "abc"[i % 3]} for i in range(60)]
         (texts(32, ["a", "b", "c"]), {"regime": "everything"}),
         (texts(33, ["a", "b"]), {}),
         (texts(2001, ["a", "b", "c"]), {"dev": "t.jsonl"}),
+        (texts(85, [*"abcdefghijklmnopq"]), {}),  # more labels than texts in a batch
         (texts(60, ["a", "b", "c"]), {"regime": "everything"}),
         (texts(60, ["a", "b", "c"]), {"regime": "grouped"}),
         (texts(60, ["a", "b", "c"]), {"regime": "head-first"}),
@@ -464,7 +481,7 @@ def test_labels_that_may_be_meant_otherwise(labels, message):
         ("-t odd", "The encoder 'odd' cannot be loaded: Unrecognized model"),
         ("-p tagger --train o.conll", "takes spaCy's binary data (.spacy)."),
         ("--train nothing.jsonl", "No row of 'nothing.jsonl' has spans with character"),
-        ("--no-spans -d mine.tsv.gz", "no use for --dictionary"),
+        ("--no-spans -d mine.tsv.gz", "excludes --dictionary"),
         ("--train m.jsonl --dev m.jsonl -p textcat", "several labels or none (2)"),
     ],
 )

@@ -232,7 +232,7 @@ def _number(row: Row, column: str) -> float:
     if not math.isfinite(number):
         raise SpanftError(
             f"{row.place} has {shown(value)} in column {shown(column)}, which is not a "
-            "finite number, such as 3.5. For labels, name the column as label."
+            "finite number, such as 3.5. If these are labels, use --label."
         )
     return number
 
