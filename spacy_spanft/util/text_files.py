@@ -83,8 +83,8 @@ def _valid_blocks(
             line += block.count(b"\n", 0, error.start)
             raise SpanftError(
                 f"{path!r} {problem} at byte {offset + error.start}{packed} (line "
-                f"{line}). Name its encoding (--encoding {names}), or pass "
-                "errors='replace' (--errors replace)."
+                f"{line}). If it is text, name its encoding (--encoding {names}), or "
+                "pass errors='replace' (--errors replace)."
             ) from error
         yield valid
         offset, line = offset + len(block), line + block.count(b"\n")
