@@ -22,14 +22,7 @@ from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 from .arguments import Encoder, File
 from .harness import needs, our_config, timed_in_turns, without_missing
-from .plain_loop import (
-    BATCH,
-    Classifier,
-    encode,
-    parameter_groups,
-    predict,
-    read_table,
-)
+from .plain_loop import BATCH, Classifier, encode, parameter_groups, predict, read_table
 from .report import report
 
 PLAIN, SORTED = "plain loop", "plain loop, sorted by length"

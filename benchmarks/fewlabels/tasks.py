@@ -49,10 +49,7 @@ class Task(NamedTuple):
 
 
 _CATS = ("cats_accuracy", "cats_macro_f")
-_POSITIVE = {
-    "@scorers": "spacy-spanft.classification_scorer.v1",
-    "positive_label": "1",
-}
+_POSITIVE = {"@scorers": "spacy-spanft.classification_scorer.v1", "positive_label": "1"}
 _SCORER = {"components.textcat.scorer": _POSITIVE}
 _COLA = ("cats_matthews", "cats_accuracy", "cats_macro_f")
 _MRPC = ("cats_accuracy", "cats_macro_f", "cats_f1")

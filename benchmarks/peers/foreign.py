@@ -74,11 +74,7 @@ def trainer_tokens(
     Of few sentences, 3 epochs are few steps: another number may replace them.
     """
     from transformers import AutoModelForTokenClassification as Model
-    from transformers import (
-        AutoTokenizer,
-        DataCollatorForTokenClassification,
-        set_seed,
-    )
+    from transformers import AutoTokenizer, DataCollatorForTokenClassification, set_seed
 
     set_seed(seed)
     kinds = sorted({label for row in train for _, _, label in row["ents"]})

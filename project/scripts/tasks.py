@@ -173,11 +173,7 @@ TASKS: dict[str, Task] = {
         kind="pair",
         metric="cats_accuracy",
         folders=("SNLI", "snli_1.0"),
-        files=(
-            in_files("snli_1.0_{}.jsonl"),
-            in_files("{}.jsonl"),
-            in_files("{}.tsv"),
-        ),
+        files=(in_files("snli_1.0_{}.jsonl"), in_files("{}.jsonl"), in_files("{}.tsv")),
         hub=("stanfordnlp/snli", "plain_text"),
         splits=OFFICIAL,
         layouts=NLI_LAYOUTS,

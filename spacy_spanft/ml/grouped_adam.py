@@ -86,12 +86,7 @@ class GroupedAdam(Optimizer):
         self._groups: dict[Key, ParameterGroup] = {}
 
     def __call__(
-        self,
-        key: Key,
-        weights: FloatsXd,
-        gradient: FloatsXd,
-        *,
-        lr_scale: float = 1.0,
+        self, key: Key, weights: FloatsXd, gradient: FloatsXd, *, lr_scale: float = 1.0
     ) -> tuple[FloatsXd, FloatsXd]:
         """Update one parameter, as `thinc.api.Optimizer`."""
         before = self.learn_rate, self.L2

@@ -17,14 +17,7 @@ from ..util.files import read_whole, write_whole
 from ..util.text_files import UTF8, ErrorHandling, checked_files
 from .counts import Ranking, check_counts, folded, in_order, pmi, words_in
 from .format import pack, unpack
-from .provenance import (
-    LARGEST_N,
-    Attr,
-    Provenance,
-    Settings,
-    check_attr,
-    check_limits,
-)
+from .provenance import LARGEST_N, Attr, Provenance, Settings, check_attr, check_limits
 from .text import blocks_from_texts, blocks_of, texts_from_dataset
 
 DEFAULT_FILES = {"en": "en_wiki2015.tsv.gz"}
@@ -105,11 +98,7 @@ class NgramDictionary(Mapping[str, int]):
 
     @classmethod
     def from_texts(
-        cls,
-        texts: Iterable[str],
-        *,
-        source: str = "texts",
-        **settings: Any,
+        cls, texts: Iterable[str], *, source: str = "texts", **settings: Any
     ) -> Self:
         """Count the n-grams of texts. An n-gram never crosses a line.
 
@@ -142,10 +131,7 @@ class NgramDictionary(Mapping[str, int]):
 
     @classmethod
     def from_blocks(
-        cls,
-        blocks: Iterable[bytes],
-        sources: Iterable[str],
-        **settings: Any,
+        cls, blocks: Iterable[bytes], sources: Iterable[str], **settings: Any
     ) -> Self:
         """Count the n-grams of blocks of lines; see `text`."""
         chosen, names = Settings(**settings), tuple(sources)

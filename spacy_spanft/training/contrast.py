@@ -35,6 +35,8 @@ _RATE = 0.0384
 HANDFUL, _SHARE_OF_HANDFUL = 32, 0.2
 # How much it counts beside the cross-entropy.
 _WEIGHT = 30.0
+# A classifier this good was better off with cross-entropy alone, at half the rate.
+_GOOD, _SHARE_OF_GOOD = 0.6, 0.5
 _NO_CONTRAST = (
     "Set [initialize.after_init] contrast = 0, and [training] to what "
     "`spanft init --regime everything` writes."
@@ -48,12 +50,14 @@ def learn_contrast(
     Y: Floats,
     start: tuple[Floats, Floats],
     n_steps: int,
+    score: float = 0.0,
 ) -> None:
     """Train the encoder of a text classifier to tell its labels apart.
 
     Y (Floats2d): 1 for the label of each text, (n_texts, n_labels).
     start (tuple[Floats2d, Floats1d]): The weights and biases of a classifier of its
         vectors, divided by their lengths.
+    score (float): Its macro F1 in cross-validation.
     """
     component: Any = nlp.get_pipe(name)
     ops: Any = component.model.ops
@@ -62,11 +66,16 @@ def learn_contrast(
         classifier.set_param(key, ops.asarray(value, dtype="f"))
     encoders = _encoders(nlp, name)
     width = classifier.get_dim("nI")
-    rate = _RATE / width * (_SHARE_OF_HANDFUL if len(examples) <= HANDFUL else 1)
+    share, weight, how = 1.0, _WEIGHT, "by contrast "
+    if len(examples) <= HANDFUL:
+        share = _SHARE_OF_HANDFUL
+    elif score >= _GOOD:
+        share, weight, how = _SHARE_OF_GOOD, 0.0, ""
+    rate = share * _RATE / width
     rates: Any = warmup_linear(rate, max_steps=max(1, n_steps - 1))
     optimizer = Adam(rates, L2=0.01, use_averages=False)
     steps = f"{counted(n_steps, 'step')}, before the training loop"
-    print(f"ℹ The encoder of {name!r} learns by contrast in {steps}.", file=sys.stderr)
+    print(f"ℹ The encoder of {name!r} learns {how}in {steps}.", file=sys.stderr)
     labeled = np.flatnonzero(Y.any(axis=1)).tolist()
     seed = nlp.config.interpolate()["training"]["seed"]
     batches = _batches(labeled, seed)
@@ -76,7 +85,7 @@ def learn_contrast(
         for encoder in encoders:
             encoder.update(batch)
         docs = [example.predicted for example in batch]
-        _backpropagate(component.model, classifier, docs, ops.asarray(Y[rows]))
+        _backpropagate(component.model, classifier, docs, ops.asarray(Y[rows]), weight)
         for part in (*encoders, component, classifier):
             part.finish_update(optimizer)
         optimizer.step_schedules()
@@ -119,7 +128,11 @@ def _batches(rows: list[int], seed: int) -> Iterator[list[int]]:
 
 
 def _backpropagate(
-    model: Model[Any, Any], classifier: Model[Any, Any], docs: list[Doc], truths: Any
+    model: Model[Any, Any],
+    classifier: Model[Any, Any],
+    docs: list[Doc],
+    truths: Any,
+    weight: float,
 ) -> None:
     """Add the gradient of a batch to that of the encoder, and of the classifier."""
     rows, backprop_rows = model.get_ref("rows")(docs, True)
@@ -127,7 +140,7 @@ def _backpropagate(
     unit, backprop_unit = normalized(model.ops.xp, vectors)
     probabilities, backprop_classes = classifier(unit, True)
     d_unit = backprop_classes((probabilities - truths) / len(docs))
-    d_unit += _WEIGHT * contrast_gradient(model.ops.xp, unit, truths)
+    d_unit += weight * contrast_gradient(model.ops.xp, unit, truths)
     backprop_rows(backprop(backprop_unit(d_unit)))
 
 

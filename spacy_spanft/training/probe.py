@@ -30,6 +30,8 @@ _AFTER_CONTRAST, _AFTER_HANDFUL = 0.1, 0.01
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
 SHRUNK_TO = 0.2
+# Training made so good a probe worse.
+_GOOD_ENOUGH = 0.9
 # Of more texts, a sample is fitted; `init` lets up to so many start from a probe.
 MOST_TEXTS = 2000
 _LEAST_DEVIATION = 1e-6
@@ -63,7 +65,8 @@ def start_from_probes(
         Y = _truths(component, labeled)
         X = _features(nlp, name, [example.predicted for example in labeled])
         W, b, predictions = fit_probe(X, Y, exclusive=exclusive)
-        is_whole = is_scored or is_pair or len(labeled) <= HANDFUL
+        are_few = len(labeled) <= HANDFUL
+        is_whole = is_scored or is_pair or are_few or contrast
         _set_output(model, W, b, 1.0 if is_whole else SHRUNK_TO)
         if is_scored:
             pairs = predictions[:, 0], Y[:, 0]
@@ -77,8 +80,10 @@ def start_from_probes(
             f"{counted(len(labeled), 'training text')}.",
             file=sys.stderr,
         )
-        if contrast:
-            _contrast(nlp, name, labeled, (X, Y), (W, b), contrast)
+        if contrast and score >= _GOOD_ENOUGH and not are_few:
+            print(f"ℹ The encoder of {name!r} stays as it is.", file=sys.stderr)
+        elif contrast:
+            _contrast(nlp, name, labeled, (X, Y), (W, b), contrast, score)
 
 
 def _truths(component: Any, labeled: list[Example]) -> Floats:
@@ -97,13 +102,15 @@ def _contrast(
     data: tuple[Floats, Floats],
     probe: tuple[Floats, Floats],
     n_steps: int,
+    score: float,
 ) -> None:
     """Let the encoder learn by contrast, and fit the last layer to what it gives."""
     (X, Y), (W, b) = data, probe
     model: Model[Any, Any] = cast(Any, nlp.get_pipe(name)).model
     width = model.get_ref("rows").get_dim("nO")
     length = np.linalg.norm(X[:, -width:], axis=1).mean()
-    learn_contrast(nlp, name, labeled, Y, (length * W[:, -width:], b), n_steps)
+    start = length * W[:, -width:], b
+    learn_contrast(nlp, name, labeled, Y, start, n_steps, score)
     docs = [example.predicted for example in labeled]
     X = _features(nlp, name, docs, trained=model.get_ref("text_vector"))
     # Cross-validation cannot choose it: the encoder has seen the texts of each fold.

@@ -15,10 +15,7 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments import ArmConfig, read_arms
 from spacy_spanft.experiments.arms import config_of
 from spacy_spanft.experiments.experiment import checked_data
-from spacy_spanft.experiments.plan import (
-    RANDOM_SEGMENTER,
-    fingerprint_of,
-)
+from spacy_spanft.experiments.plan import RANDOM_SEGMENTER, fingerprint_of
 from spacy_spanft.segmenters.random import piece_lengths
 
 from ..commands import run as spacy_command

@@ -16,15 +16,18 @@ from thinc.api import Adam
 from spacy_spanft.configs import config_for_data, config_text
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.sharing import EncoderListener
-from spacy_spanft.training import contrast
-from spacy_spanft.training.contrast import (
-    contrast_gradient,
-    learn_contrast,
-    normalized,
-)
+from spacy_spanft.training import contrast, probe
+from spacy_spanft.training.contrast import contrast_gradient, learn_contrast, normalized
 from spacy_spanft.training.prepare import prepare_training
 
 WIDTH = 5
+
+
+@pytest.fixture
+def never_good(monkeypatch):
+    """Let a probe that is always right be changed as any other."""
+    monkeypatch.setattr(contrast, "_GOOD", 2)
+    monkeypatch.setattr(probe, "_GOOD_ENOUGH", 2)
 
 
 def loss(vectors, truths):
@@ -89,6 +92,7 @@ def cosines(nlp, rows):
     return (X @ X.T)[same].mean(), (X @ X.T)[~same].mean()
 
 
+@pytest.mark.usefixtures("never_good")
 @pytest.mark.parametrize("encoder", ["spanft", "spacy-transformers"])
 def test_an_encoder_learns_to_tell_labels_apart(encoder, initialized, monkeypatch):
     monkeypatch.setattr(contrast, "_RATE", 0.5)
@@ -96,6 +100,7 @@ def test_an_encoder_learns_to_tell_labels_apart(encoder, initialized, monkeypatc
     assert before[0] - before[1] < 0.5 < after[0] - after[1]
 
 
+@pytest.mark.usefixtures("never_good")
 def test_spans_alone_are_contrasted_too(initialized, monkeypatch):
     monkeypatch.setattr(contrast, "_RATE", 0.5)
     use_cls = {"components.textcat.model.use_cls": False}
@@ -104,6 +109,7 @@ def test_spans_alone_are_contrasted_too(initialized, monkeypatch):
     assert [max(x, key=x.get) for x in cats] == [row["label"] for row in rows]
 
 
+@pytest.mark.usefixtures("never_good")
 def test_another_seed_makes_other_batches(initialized):
     vectors = [
         initialized(3, {"system.seed": seed})[0]
@@ -116,6 +122,7 @@ def test_another_seed_makes_other_batches(initialized):
     assert (vectors[0] != vectors[2]).any()
 
 
+@pytest.mark.usefixtures("never_good")
 @pytest.mark.parametrize(("n_rows", "strength"), [(32, 0.01), (36, 0.1)])
 def test_the_last_layer_is_fitted_to_what_was_learned(n_rows, strength, initialized):
     nlp, rows = initialized(3, n_rows=n_rows)
@@ -129,21 +136,39 @@ def test_the_last_layer_is_fitted_to_what_was_learned(n_rows, strength, initiali
     np.testing.assert_allclose(scores, reference.predict_proba(X), atol=0.01)
 
 
-def test_a_handful_is_learned_at_a_low_rate(initialized, monkeypatch):
+def test_a_good_probe_and_a_handful_are_changed_less(initialized, monkeypatch):
     nlp, rows = initialized(0)
     examples = [Example(doc, doc) for doc in nlp.pipe(row["text"] for row in rows)]
     Y = np.eye(3, dtype="f")[[0] * 36]
     start = np.zeros((3, nlp.get_pipe("transformer").model.get_dim("nO"))), np.zeros(3)
-    rates = []
+    rates, weights = [], []
 
     def adam(schedule, **settings):
         rates.append(next(schedule))
         return Adam(rates[-1], **settings)
 
     monkeypatch.setattr(contrast, "Adam", adam)
-    for n in (32, 33):
-        learn_contrast(nlp, "textcat", examples[:n], Y[:n], start, 1)
-    assert rates[0] == pytest.approx(rates[1] / 5)
+    monkeypatch.setattr(contrast, "_backpropagate", lambda *x: weights.append(x[-1]))
+    for n, score in ((33, 0.59), (33, 0.6), (32, 0.6)):
+        learn_contrast(nlp, "textcat", examples[:n], Y[:n], start, 1, score)
+    assert rates[1:] == pytest.approx([rates[0] / 2, rates[0] / 5])
+    assert weights == [30, 0, 30]
+
+
+def test_the_score_of_the_probe_decides(initialized, capsys, monkeypatch):
+    initialized(3, n_rows=32)
+    assert "'textcat' learns by contrast in 3 steps" in capsys.readouterr().err
+    vectors = {}
+    for n_steps in (0, 3):
+        nlp, rows = initialized(n_steps)
+        vectors[n_steps] = nlp(rows[0]["text"]).cats, cosines(nlp, rows)
+    assert "'textcat' stays as it is" in capsys.readouterr().err
+    assert vectors[0][1] == vectors[3][1]
+    # It is not shrunk, as it is before a training that goes on.
+    assert vectors[0][0]["a"] < vectors[3][0]["a"]
+    monkeypatch.setattr(probe, "_GOOD_ENOUGH", 2)
+    initialized(3)
+    assert "'textcat' learns in 3 steps" in capsys.readouterr().err
 
 
 def test_a_frozen_or_shared_encoder_is_refused(initialized):

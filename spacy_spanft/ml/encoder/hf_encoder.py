@@ -22,13 +22,7 @@ from thinc.types import Floats2d
 from torch.nn import Embedding
 
 from ...errors import SpanftError
-from ..alignment import (
-    Encoding,
-    Ints,
-    encoding_of_tokens,
-    real_rows,
-    rows_of_windows,
-)
+from ..alignment import Encoding, Ints, encoding_of_tokens, real_rows, rows_of_windows
 from ..grouped_adam import can_fuse, fused_step
 from ..layers.encoder_rows import DocRows
 from ..pairs import warn_of_single

@@ -12,14 +12,7 @@ from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
 from ...errors import SpanftError, check_number
-from ..alignment import (
-    NO_SPANS,
-    Ints,
-    Pieces,
-    align_pieces,
-    get_spans,
-    rows_of_windows,
-)
+from ..alignment import NO_SPANS, Ints, Pieces, align_pieces, get_spans, rows_of_windows
 from .encoder_rows import DocRows
 from .pooling import Pooling, pooler
 from .scoring import zeros_for_nothing

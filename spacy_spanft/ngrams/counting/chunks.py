@@ -63,9 +63,7 @@ def _pieces(data: NDArray[np.uint8], ends: NDArray[np.intp]) -> Any:
     return pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
 
 
-def strip_separators(
-    chunks: Any,
-) -> tuple[bytes, NDArray[np.int32], NDArray[np.uint8]]:
+def strip_separators(chunks: Any) -> tuple[bytes, NDArray[np.int32], NDArray[np.uint8]]:
     """Return distinct texts, one a line, the line of each chunk, and what closed it."""
     offsets = np.frombuffer(chunks.buffers()[1], np.int64)[: len(chunks) + 1]
     data = np.frombuffer(chunks.buffers()[2], np.uint8)[: offsets[-1]].copy()

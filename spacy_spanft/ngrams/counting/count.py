@@ -28,14 +28,7 @@ from .chunks import (
     strip_separators,
     to_arrow,
 )
-from .levels import (
-    Codes,
-    Counts,
-    Ids,
-    distinct,
-    neighbor_pairs,
-    words_of_pairs,
-)
+from .levels import Codes, Counts, Ids, distinct, neighbor_pairs, words_of_pairs
 from .shards import Arrays, Run, shard_arrays, workers
 from .tokens import tokenize_lines, ways_to_cut, words_of_chunks
 from .vocabulary import ChunkWords, Vocabulary, expand, rank_words
