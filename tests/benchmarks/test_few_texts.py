@@ -18,7 +18,7 @@ def test_draws_are_nested_and_balanced():
 
 
 def test_a_run_is_scored_before_and_after(data, encoder, monkeypatch):
-    monkeypatch.setattr(fitting, "_OF_FEW_TEXTS", (2, 16))
+    monkeypatch.setattr(fitting, "_STEPS_OF_FEW", 2)
     run = {"task": "SST-2", "size": 8, "peer": "spanft init", "seed": 0}
     (data / "glue/MRPC/dev.tsv").rename(data / "glue/MRPC/test.tsv")
     for task in ("SST-2", "MRPC"):
