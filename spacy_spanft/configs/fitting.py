@@ -218,7 +218,7 @@ def _fit_contrast(config: Config, n_texts: int) -> str:
     training |= {"max_epochs": 0, "max_steps": 1, "eval_frequency": 1}
     size = min(N_TEXTS, n_texts)
     note = f"{counted(n_texts, 'training text')}: {contrast} steps of {size} texts"
-    return f"{note}, in which the encoder learns by contrast, before the training loop."
+    return f"{note}, in which the encoder may learn by contrast, before the loop."
 
 
 def _steps_of_few(n_texts: int) -> int:

@@ -179,7 +179,7 @@ def _note_on(nlp: Language) -> str:
     note = f"starts from a linear probe of the encoder: {named} in cross-validation"
     start = nlp.config["initialize"]["after_init"] or {}
     learned = start.get("contrast")
-    return f"{note}, then learns by contrast, not over spans" if learned else note
+    return f"{note}, and trains no spans" if learned else note
 
 
 def _predict(nlp: Language, docs: list[Doc], gpu_id: int) -> list[Doc]:

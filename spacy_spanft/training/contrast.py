@@ -36,7 +36,7 @@ HANDFUL, _SHARE_OF_HANDFUL = 32, 0.2
 # How much it counts beside the cross-entropy.
 _WEIGHT = 30.0
 # A classifier this good was better off with cross-entropy alone, at half the rate.
-_GOOD, _SHARE_OF_GOOD = 0.6, 0.5
+_GOOD, _SHARE_OF_GOOD = 0.5, 0.5
 _NO_CONTRAST = (
     "Set [initialize.after_init] contrast = 0, and [training] to what "
     "`spanft init --regime everything` writes."

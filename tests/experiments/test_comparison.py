@@ -98,7 +98,7 @@ def test_what_training_started_from_is_noted(folder, tmp_path):
     probe = (
         "starts from a linear probe of the encoder: macro F1 87.5 in cross-validation"
     )
-    contrast = f"{probe}, then learns by contrast, not over spans"
+    contrast = f"{probe}, and trains no spans"
     assert notes == {"probe": probe, "contrast": contrast}
 
 
