@@ -155,8 +155,8 @@ def _read(
     parts: dict[str, Iterable[Example]] = {x: read_data(config, x) for x in names}
     if dev is None:
         examples = list(parts["train"])
-        first = examples[:1] if task == "textcat" else []
-        n_labels = sum(len(example.reference.cats) for example in first)
+        some = examples[:MOST_TEXTS] if task == "textcat" else []
+        n_labels = len({label for example in some for label in example.reference.cats})
         if len(examples) <= max(_FEW, min(_FEW_OF_A_LABEL * n_labels, MOST_TEXTS)):
             whole = config["corpora"]["train"]["corpus"]
             config["corpora"] |= {"train": dict(whole), "dev": dict(whole)}

@@ -35,8 +35,9 @@ _RATE = 0.0384
 HANDFUL, _SHARE_OF_HANDFUL = 32, 0.2
 # How much it counts beside the cross-entropy.
 _WEIGHT = 30.0
-# A classifier this good was better off with cross-entropy alone, at half the rate.
-_GOOD, _SHARE_OF_GOOD = 0.5, 0.5
+# A classifier this good was better off with cross-entropy alone, at half the rate, and
+# a nearly perfect one was made worse by any training.
+_GOOD, _SHARE_OF_GOOD, NEARLY_PERFECT = 0.5, 0.5, 0.9
 _NO_CONTRAST = (
     "Set [initialize.after_init] contrast = 0, and [training] to what "
     "`spanft init --regime everything` writes."

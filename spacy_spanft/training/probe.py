@@ -20,7 +20,7 @@ from thinc.api import Model
 
 from ..errors import counted
 from ..ml.parameter_groups import models
-from .contrast import HANDFUL, check_contrast, learn_contrast
+from .contrast import HANDFUL, NEARLY_PERFECT, check_contrast, learn_contrast
 
 Floats = NDArray[np.float32]
 # The inverse of the penalty, as scikit-learn's C.
@@ -30,8 +30,6 @@ _AFTER_CONTRAST, _AFTER_HANDFUL = 0.1, 0.01
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
 SHRUNK_TO = 0.2
-# Training made so good a probe worse.
-_GOOD_ENOUGH = 0.9
 # Of more texts, a sample is fitted; `init` lets up to so many start from a probe.
 MOST_TEXTS = 2000
 _LEAST_DEVIATION = 1e-6
@@ -66,7 +64,7 @@ def start_from_probes(
         X = _features(nlp, name, [example.predicted for example in labeled])
         W, b, predictions = fit_probe(X, Y, exclusive=exclusive)
         are_few = len(labeled) <= HANDFUL
-        is_whole = is_scored or is_pair or are_few or contrast
+        is_whole = is_scored or is_pair or are_few or contrast > 0
         _set_output(model, W, b, 1.0 if is_whole else SHRUNK_TO)
         if is_scored:
             pairs = predictions[:, 0], Y[:, 0]
@@ -80,7 +78,7 @@ def start_from_probes(
             f"{counted(len(labeled), 'training text')}.",
             file=sys.stderr,
         )
-        if contrast and score >= _GOOD_ENOUGH and not are_few:
+        if contrast and score >= NEARLY_PERFECT and not are_few:
             print(f"ℹ The encoder of {name!r} stays as it is.", file=sys.stderr)
         elif contrast:
             _contrast(nlp, name, labeled, (X, Y), (W, b), contrast, score)

@@ -266,6 +266,11 @@ def test_none_of_few_texts_a_label_is_held_out():
         assert training["max_steps"] == steps
         assert training["eval_frequency"] == frequency
         assert training["patience"] == (0 if n_dev == n_rows else steps // 2)
+    docs = [spacy.blank("en")(f"text {i}") for i in range(600)]
+    for i, doc in enumerate(docs):
+        doc.cats = {labels[i % 40]: 1.0}  # without the others
+    DocBin(docs=docs).to_disk("t.spacy")
+    assert len(config_for_data("t.spacy").data["dev"].n_words) == 600
 
 
 def test_other_texts_keep_their_mean():

@@ -27,7 +27,7 @@ WIDTH = 5
 def never_good(monkeypatch):
     """Let a probe that is always right be changed as any other."""
     monkeypatch.setattr(contrast, "_GOOD", 2)
-    monkeypatch.setattr(probe, "_GOOD_ENOUGH", 2)
+    monkeypatch.setattr(probe, "NEARLY_PERFECT", 2)
 
 
 def loss(vectors, truths):
@@ -166,7 +166,7 @@ def test_the_score_of_the_probe_decides(initialized, capsys, monkeypatch):
     assert vectors[0][1] == vectors[3][1]
     # It is not shrunk, as it is before a training that goes on.
     assert vectors[0][0]["a"] < vectors[3][0]["a"]
-    monkeypatch.setattr(probe, "_GOOD_ENOUGH", 2)
+    monkeypatch.setattr(probe, "NEARLY_PERFECT", 2)
     initialized(3)
     assert "'textcat' learns in 3 steps" in capsys.readouterr().err
 

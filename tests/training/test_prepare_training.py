@@ -99,7 +99,7 @@ def test_without_scores_the_last_state_is_kept(data, capsys, frequency, expected
     changes = {"max_steps": 4, "eval_frequency": frequency, "score_weights": weights}
     nlp = init_nlp(quick(data, **{f"training.{k}": v for k, v in changes.items()}))
     assert nlp.config["training"]["eval_frequency"] == expected
-    assert "No score chooses model-best" in capsys.readouterr().err
+    assert "model-best, which is the last state" in capsys.readouterr().err
 
 
 def test_numbers_are_drawn_as_without_it(data):
