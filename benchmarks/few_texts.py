@@ -2,16 +2,18 @@
 
     python -m benchmarks.few_texts DATA ENCODER E5 --python /setfit/bin/python
 
-DATA is a folder with glue/SST-2, glue/MRPC, textcat/chemprot, textcat/citation_intent
-and fewclue; E5 is a multilingual encoder, for the Chinese texts. No setting is typed:
-`init` decides, and SetFit (in an environment of its own, as in `benchmarks.peers`) has
-its defaults. "probe" is what `init`'s training starts from. All have the same training
-texts, drawn anew by each seed: 8 of each label, or so many in all; and the same (at
-most 500) test texts. Rerun the command to resume.
+DATA is a folder with glue/SST-2, glue/MRPC, textcat/chemprot, textcat/citation_intent,
+fewclue and enwiki2015.txt.zst; E5 is a multilingual encoder, for the Chinese texts. No
+setting is typed: `init` decides, and SetFit (in an environment of its own, as in
+`benchmarks.peers`) has its defaults. "probe" is what `init`'s training starts from. All
+have the same training texts, drawn anew by each seed: 8 of each label, or so many in
+all; and the same (at most 500) test texts. "stretches" asks which of ten stretches of
+Wikipedia, other ones for each seed, a sentence is from. Rerun the command to resume.
 """
 
 import json
 import random
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -34,12 +36,15 @@ from spacy_spanft.ml.pairs import join_pair
 from spacy_spanft.util.tables import read_table
 
 from .arguments import Encoder, Folder
+from .harness import read_lines
 from .matrix import Run, run_missing
 from .peers import foreign
 from .peers.__main__ import timed
 
 RESULTS = Path(__file__).parent / "results" / "few_texts.jsonl"
 SIZES, DRAWS, N_TEST = (8, 100, 300, 1000), 5, 500
+# Of a stretch of Wikipedia.
+_PARAGRAPHS, _SENTENCES, _N_TRAIN = 150, 150, 100
 PEERS = ("spanft init", "SetFit")
 Row = dict[str, str]
 
@@ -61,12 +66,18 @@ def _of_jsonl(name: str) -> Few:
 
 _MRPC = "glue/MRPC/train.tsv", "glue/MRPC/test.tsv"
 _EPRSTMT = "fewclue/eprstmt.train_few_all.json", "fewclue/eprstmt.test_public.json"
+_TNEWS = "fewclue/tnews.train_few_all.json", "fewclue/tnews.test_public.json"
 TASKS = {
     "SST-2": Few("glue/SST-2/train.tsv", "glue/SST-2/dev.tsv", ("sentence",)),
     "citation_intent": _of_jsonl("citation_intent"),
     "chemprot": _of_jsonl("chemprot"),
     "MRPC": Few(*_MRPC, ("sentence1", "sentence2")),
     "eprstmt": Few(*_EPRSTMT, ("sentence",), "zh"),
+}
+# An encoder knows much of a topic already: the probe is good.
+TOPICS = {
+    "tnews": Few(*_TNEWS, ("sentence",), "zh"),
+    "stretches": Few("enwiki2015.txt.zst", ""),
 }
 
 
@@ -79,6 +90,25 @@ def rows_of(path: Path, columns: tuple[str, ...]) -> list[Row]:
         | {"label": str(row.cells["label"])}
         for row in rows
     ]
+
+
+def of_stretches(
+    path: Path, n_stretches: int, seed: int
+) -> tuple[list[Row], list[Row]]:
+    """Draw stretches of a text, which are the labels of their sentences."""
+    rng = random.Random(seed)
+    lines = [*read_lines(path)]
+    parts: tuple[list[Row], list[Row]] = [], []
+    while len(parts[0]) < n_stretches * _N_TRAIN:
+        start = rng.randrange(len(lines) - _PARAGRAPHS)
+        whole = " ".join(lines[start : start + _PARAGRAPHS])
+        sentences = dict.fromkeys(re.split(r"(?<=[.!?])\s+(?=[A-Z])", whole))
+        usual = [text for text in sentences if 6 <= len(text.split()) <= 30]
+        if len(usual) >= _SENTENCES:
+            label = str(len(parts[0]) // _N_TRAIN)
+            for i, text in enumerate(rng.sample(usual, _SENTENCES)):
+                parts[i >= _N_TRAIN].append({"text": text, "label": label})
+    return parts
 
 
 def drawn(rows: list[Row], size: int, seed: int) -> list[Row]:
@@ -148,9 +178,13 @@ def setfit(folder: Path, test: list[Row], encoder: Path, python: str, seed: int)
 
 def do(run: Run, data: Path, encoders: dict[str, Path], python: str) -> Run:
     """Do a run."""
-    task = TASKS[run["task"]]
-    rows = rows_of(data / task.train, task.columns)
-    others = rows_of(data / task.test, task.columns)
+    task = (TASKS | TOPICS)[run["task"]]
+    if task.test:
+        rows, others = (
+            rows_of(data / x, task.columns) for x in (task.train, task.test)
+        )
+    else:
+        rows, others = of_stretches(data / task.train, 10, run["seed"])
     test = random.Random(0).sample(others, min(N_TEST, len(others)))
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -167,10 +201,12 @@ def do(run: Run, data: Path, encoders: dict[str, Path], python: str) -> Run:
 def wanted() -> Iterator[Run]:
     """Yield the runs, those of one draw after the other."""
     for seed, (name, task), size, peer in product(
-        range(DRAWS), TASKS.items(), SIZES, PEERS
+        range(DRAWS), (TASKS | TOPICS).items(), SIZES, PEERS
     ):
         # SetFit takes single texts, and an hour for 1,000; eprstmt has 160 texts.
         is_pair, is_small = len(task.columns) > 1, name == "eprstmt"
+        if name in TOPICS and (peer == "SetFit" or size == 1000):
+            continue
         if (peer == "SetFit" and (is_pair or size == 1000)) or (
             is_small and size > 100
         ):

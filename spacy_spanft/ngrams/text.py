@@ -124,8 +124,9 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
     is_saved = any((folder / f).exists() for f in ("dataset_dict.json", "state.json"))
     # Whatever YAML, Arrow and the network raise.
     with reported(f"Dataset {name!r} cannot be loaded", Exception):
-        if not is_saved:
-            return datasets.load_dataset(name, config, split=split, streaming=streaming)
+        if not is_saved:  # of ".", datasets would make no name
+            path = str(folder.resolve()) if folder.is_dir() else name
+            return datasets.load_dataset(path, config, split=split, streaming=streaming)
         saved = datasets.load_from_disk(name)
     if not isinstance(saved, dict):
         saved = {str(saved.split or "train"): saved}

@@ -159,6 +159,12 @@ def test_saved_datasets(saved):
         assert ngrams.provenance.sources == (f"{name}/{split}",)
 
 
+def test_the_current_folder_is_a_dataset(tmp_path, monkeypatch):
+    (tmp_path / "train.jsonl").write_text('{"text": "a b"}\n' * 2)
+    monkeypatch.chdir(tmp_path)
+    assert dict(NgramDictionary.from_dataset(".", min_count=2)) == {"a b": 2}
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
