@@ -99,12 +99,16 @@ def of_stretches(
     rng = random.Random(seed)
     lines = [*read_lines(path)]
     parts: tuple[list[Row], list[Row]] = [], []
+    starts: list[int] = []
     while len(parts[0]) < n_stretches * _N_TRAIN:
         start = rng.randrange(len(lines) - _PARAGRAPHS)
+        if any(abs(start - other) < _PARAGRAPHS for other in starts):
+            continue
         whole = " ".join(lines[start : start + _PARAGRAPHS])
         sentences = dict.fromkeys(re.split(r"(?<=[.!?])\s+(?=[A-Z])", whole))
         usual = [text for text in sentences if 6 <= len(text.split()) <= 30]
         if len(usual) >= _SENTENCES:
+            starts.append(start)
             label = str(len(parts[0]) // _N_TRAIN)
             for i, text in enumerate(rng.sample(usual, _SENTENCES)):
                 parts[i >= _N_TRAIN].append({"text": text, "label": label})

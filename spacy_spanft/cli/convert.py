@@ -55,7 +55,6 @@ def convert_cli(
     others = given(label_separator=label_separator, labels=labels, header=header)
     others |= given(separator=separator, incomplete=incomplete)
     columns: dict[str, str] = {}
-    separator = separator or SEPARATOR
     is_conll = format == "conll" or (not format and CONLL_ENDING.search(input_path))
     how: dict[str, Any] = {"errors": errors, "limit": limit, "encoding": encoding}
     if is_conll or not (format or typed or not has_offsets(input_path)):
@@ -70,12 +69,16 @@ def convert_cli(
         table["header"] = header.split(",") if header else None
         columns = find_columns(input_path, typed, answer="either", **table)
         report_guess(columns, typed)
-        how |= {"separator": separator, **table, **columns}
+        useless = {"labels", "label_separator"} if "score" in columns else set()
+        useless |= set() if "text_pair" in columns else {"separator"}
+        refuse(others.keys() & useless, shown(input_path))
+        how |= {"separator": separator or SEPARATOR, **table, **columns}
         how |= given(incomplete=incomplete, label_separator=label_separator)
         how["labels"] = None if labels is None else _new_names(labels)
         corpus = table_corpus(input_path, **how)
         text_pair = columns.get("text_pair")
-    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1", "separator": separator}
+    tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
+    tokenizer["separator"] = separator or SEPARATOR
     nlp = blank(lang, {"nlp": {"tokenizer": tokenizer}} if text_pair else {})
     docs, summary, n_empty = _references(corpus(nlp), gold_tokens)
     if not len(docs):

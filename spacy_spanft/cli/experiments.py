@@ -51,7 +51,7 @@ def compare_cli(
     typed |= given(score=score, label_separator=label_separator, encoding=encoding)
     typed |= given(incomplete=incomplete, errors=errors)
     paths = [path for paths in pipelines.values() for path in paths]
-    report_data(next((x for x in paths if not is_written(x)), None), data, typed)
+    report_data([path for path in paths if not is_written(path)], data, typed)
     comparison = compare(
         pipelines,
         data,
@@ -89,7 +89,7 @@ def evaluate_cli(
     typed = given(text=text, text_pair=text_pair, label=label, score=score)
     typed |= given(label_separator=label_separator, encoding=encoding)
     typed |= given(incomplete=incomplete, errors=errors)
-    report_data(model, data, typed)
+    report_data([model], data, typed)
     evaluation = evaluate(load(model, gpu_id), data, typed)
     print(to_text(evaluation))
     if output is not None:
@@ -98,16 +98,17 @@ def evaluate_cli(
         report(f"✔ Wrote {output}")
 
 
-def report_data(model: str | None, data: str, typed: dict[str, str]) -> None:
-    """Check test data before a pipeline is loaded, and print guessed columns."""
+def report_data(models: list[str], data: str, typed: dict[str, str]) -> None:
+    """Check test data before pipelines are loaded, and print guessed columns."""
     from ..experiments.task_data import check_data, corpus_of
     from ..scale import read_saved
 
     check_data(data)
-    if model is not None:
+    for model in models:
         config = read_saved(model).config
-        block = corpus_of(config, data, columns=typed) or {}
-        report_guess({name: x for name, x in block.items() if x}, typed)
+        if model == models[0]:
+            block = corpus_of(config, data, columns=typed) or {}
+            report_guess({name: x for name, x in block.items() if x}, typed)
         train = config.get("paths", {}).get("train")
         if train and os.path.exists(train) and os.path.samefile(train, data):
             report(f"⚠ {model} was trained on {data}: its scores there are inflated.")

@@ -25,7 +25,7 @@ def init_cli(
     transformer: opt.Transformer = None,
     gpu: Annotated[bool, Option("--gpu", "-G", help="Choose an encoder for a GPU, such as BERT-base, not a small one")] = False,  # noqa: E501
     dictionary: opt.DictionaryFile = None,
-    regime: Annotated[Regime | None, Option("--regime", "-r", help="Train everything at one rate, the head at its own rate, or the head first; default: head-first for ner, bilou_ner, spancat and tagger, otherwise everything; with up to 32 texts, or 3 to 16 labels, the encoder then learns by contrast first")] = None,  # noqa: E501
+    regime: Annotated[Regime | None, Option("--regime", "-r", help="Train everything at one rate, the head at its own rate, or the head first; default: head-first for ner, bilou_ner, spancat and tagger, otherwise everything; with up to 32 texts, or 3 to 16 labels of up to 2,000, the encoder may then learn by contrast first")] = None,  # noqa: E501
     segmentation: opt.Pooled = None,
     no_spans: Annotated[bool, Option("--no-spans", help="The baseline: the same model without spans or windows")] = False,  # noqa: E501
     train: Annotated[str | None, Option(help="The training data: a CSV, TSV, JSONL, Parquet, CoNLL or .spacy file, or a dataset: a folder, or NAME or NAME:CONFIG on the Hugging Face hub")] = None,  # noqa: E501
@@ -105,7 +105,7 @@ def add_cli(
     segmentation: opt.Pooled = None,
     force: opt.Force = False,
 ) -> None:  # fmt: skip
-    """Add spans, or an encoder, to a config that you have.
+    """Add spans, or an encoder, to an existing config.
 
     Text classifiers get a model that pools spans; token-level components (ner, spancat)
     use context windows by default. All else stays as it is, except for comments, which

@@ -1,5 +1,6 @@
 """What commands share: errors and warnings in one line, and settings of a config."""
 
+import errno
 import os
 import signal
 import sys
@@ -17,6 +18,8 @@ from ..errors import SpanftError, reported, visible
 
 # If set, errors are shown with their tracebacks.
 TRACEBACK = "SPANFT_TRACEBACK"
+# Errors of the standard output: its reader has ended, or the disk is full or broken.
+_OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 _COLUMN = 10  # of the longest name, "experiment" or "dictionary"
 _DEFAULTS: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,
@@ -111,12 +114,14 @@ def _short_warnings() -> Iterator[None]:
 
 
 def _fail_for_file(error: OSError) -> NoReturn:
-    if error.filename is None:  # the standard output
+    if error.filename is None and error.errno in _OF_OUTPUT:
         # Python would complain again when it closes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # its reader, such as `head`, has ended
             sys.exit(1)
         _fail(f"The output cannot be written: {error.strerror}.")
+    if error.filename is None:  # what Hugging Face raises without the network
+        _fail(str(error))
     reason = error.strerror or error
     _fail(f"{error.filename}: {reason}. If it existed before, it is unchanged.")
 
@@ -151,11 +156,11 @@ def report_texts(
     from ..util.columns import find_columns
     from ..util.tables import format_of
 
-    tables = {format_of(path): path for path in paths if format_of(path)}
+    tables = [path for path in paths if format_of(path)]
     if column is not None and paths and not tables:
         raise SpanftError(f"--column is {column!r}, but {paths[0]} is no table.")
     typed = given(text=column)
-    for path in tables.values():
+    for path in tables:
         columns = find_columns(path, typed, option="column", **how)
         if not quiet:
             report_guess(columns, typed)

@@ -225,11 +225,9 @@ def _add_segmenter(
     if known is None or dictionary is not None:
         path = None if dictionary is None else str(dictionary)
         paths = config.setdefault("paths", {})
-        if "dictionary" not in paths:
-            paths["dictionary"] = path
-            path = "${paths.dictionary}"
+        paths["dictionary"] = path or paths.get("dictionary")
         initialize = config.setdefault("initialize", {}).setdefault("components", {})
-        initialize.setdefault(name, {})["dictionary"] = path
+        initialize.setdefault(name, {})["dictionary"] = "${paths.dictionary}"
     return name, changes
 
 

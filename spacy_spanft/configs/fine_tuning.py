@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from operator import methodcaller
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -20,6 +19,7 @@ from ..util.files import write_whole
 from ..util.gpu import CPU, select_gpu
 from .encoders import check_encoder
 from .making import config_for_data, config_text
+from .sources import SETTINGS_OF
 from .templates import change
 
 Row: TypeAlias = Mapping[str, Any] | tuple[str, Any]
@@ -56,7 +56,8 @@ def train(
         columns: text="review", label="stars".
     """
     select_gpu(gpu_id)
-    columns = {name: settings.pop(name) for name in SETTINGS if name in settings}
+    names = [name for name in (*SETTINGS, *SETTINGS_OF["table"]) if name in settings]
+    columns = {name: settings.pop(name) for name in names}
     settings["columns"] = {**settings.get("columns", {}), **columns}
     if transformer is not None:
         check_encoder(str(transformer))
@@ -96,9 +97,14 @@ def _file_of(data: Data, path: Path) -> str:
     """Return the path of data, which is written if it is rows."""
     if isinstance(data, str | Path):
         return str(data)
-    lines = [json.dumps(_cells(row), default=methodcaller("item")) for row in data]
+    lines = [json.dumps(_cells(row), default=_plain) for row in data]
     write_whole(path, "".join(f"{line}\n" for line in lines).encode())
     return str(path)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has for a number or an array of NumPy, or else its text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _cells(row: Any) -> dict[str, Any]:

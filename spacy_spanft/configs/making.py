@@ -71,7 +71,8 @@ def config_for_data(
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
     if dev is not None and data_format(dev) == "table":
         usual = {} if data_format(train) == "docbins" else columns
-        named = {x: y for x, y in columns.items() if not usual or x not in SETTINGS}
+        is_named = typed.keys() | (columns.keys() - ({*SETTINGS} if usual else set()))
+        named = {x: y for x, y in columns.items() if x in is_named}
         config["corpora"]["dev"] |= guess_columns(dev, named, task, usual)
     contrast = settings.get("regime") is None
     data, notes, warnings, changes = fit_to_data(

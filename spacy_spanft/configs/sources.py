@@ -20,7 +20,7 @@ from ..training.readers.classification import is_docbins
 from ..training.readers.entities import CONLL_ENDING, has_offsets
 from ..training.readers.rows import DocBins
 from ..util.columns import SETTINGS, find_columns, has_decimals
-from ..util.tables import read_table
+from ..util.tables import format_of, read_table
 from .templates import REGRESSOR, TASKS, base, interpolated
 
 DOCBINS = "spacy.Corpus.v1"
@@ -212,6 +212,8 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
         return _task_of_docs(path, lang)
     if "score" in columns:
         return "text_score"
+    if format_of(path) in ("csv", "tsv") and "label_separator" not in columns:
+        return "textcat"  # whose cells hold one label
     task = "textcat_multilabel"
     config = base(task)
     config["nlp"]["lang"] = lang

@@ -32,6 +32,7 @@ _FROZEN_SHARE = 0.1
 # Settings of sections in which spaCy ignores a misspelled one.
 _KNOWN: dict[str, Collection[str]] = {
     "paths": (),
+    "system": ("seed", "gpu_allocator"),
     "nlp": ConfigSchemaNlp.__annotations__,
     "training": ConfigSchemaTraining.__annotations__,
 }

@@ -9,6 +9,7 @@ from spacy.training.loop import subdivide_batch
 from spacy.util import load_model_from_config, registry, resolve_dot_names
 
 from ..ml.parameter_groups import bind
+from ..training.tuning import to_choose
 from .fitting import VERY_LONG
 from .making import Made
 
@@ -30,7 +31,7 @@ def training_seconds(made: Made) -> float:
     (corpus,) = resolve_dot_names(config, [settings["train_corpus"]])
     examples = list(islice(corpus(nlp), _N_SAMPLED))
     Random(0).shuffle(examples)
-    optimizer = nlp.initialize(lambda: examples)
+    optimizer = nlp.initialize(lambda: corpus(nlp))
     bind(nlp)
     batcher = registry.resolve({"batcher": settings["batcher"]})["batcher"]
     batches = list(islice(batcher(examples), 2))
@@ -52,7 +53,9 @@ def training_seconds(made: Made) -> float:
     if start.get("probe"):
         n_predicted += n_train
     if contrast := start.get("contrast", 0):
-        n_steps, n_predicted = n_steps + contrast, n_predicted + n_train
+        n_halves, n_trials = to_choose(n_train, contrast)
+        n_steps += contrast + 2 * n_halves * n_trials
+        n_predicted += n_train * (1 + 3 * n_halves)
     per_text = _SHARE_OF_PREDICTION * steps / sum(map(len, batches))
     seconds = n_steps * steps / len(batches) + n_predicted * per_text
     return seconds + _SECONDS_OF_IMPORTS + before - begin

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice, zip_longest
+from math import prod
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean
@@ -19,9 +20,9 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from ..errors import SpanftError, listed, shown, warn
+from ..ml.parameter_groups import models, weights_of
 from ..pipeline.span_segmenter import SpanSegmenter
 from ..training.gold import PLACE, cats_in, labels_in
-from ..util._compat import torch_module
 from ..util.pipelines import load
 from ..util.threads import exit_with_parent
 from .metrics import NOTHING, OF_NUMBERS, Metric, Rows, Score, metric_of
@@ -300,16 +301,8 @@ def warn_of_unknown(labels: Iterable[str], data: str) -> None:
 
 def n_parameters(nlp: Language) -> int:
     """Count the weights of a pipeline, those of its transformer included."""
-    total = 0
-    for _, component in nlp.pipeline:
-        model: Any = getattr(component, "model", None)
-        for node in model.walk() if hasattr(model, "walk") else ():
-            names = [name for name in node.param_names if node.has_param(name)]
-            total += sum(node.get_param(name).size for name in names)
-            total += sum(
-                w.numel() for s in node.shims for w in torch_module(s).parameters()
-            )
-    return total
+    weights = (x for model in models(nlp).values() for x in weights_of(model))
+    return sum(prod(x.shape) for x in weights)
 
 
 def peak_memory(gpu_id: int) -> float | None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import srsly
 from catalogue import RegistryError
-from confection import Config, ConfigValidationError
+from confection import Config
 from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -31,7 +31,7 @@ from ..configs.sources import (
     tokenizer_of,
 )
 from ..configs.templates import LISTENERS, TASKS, change, interpolated
-from ..errors import SpanftError, check_setting, listed, shown, visible
+from ..errors import SpanftError, check_setting, listed, reported, shown, visible
 from ..ngrams.dictionary import NgramDictionary, default_dictionary
 from ..segmenters.random import piece_lengths
 from ..util import SEGMENTER
@@ -256,18 +256,11 @@ def _check(config: Config, arm: str) -> None:
         name = block.get("model", {}).get("name")
         if block.get("factory") in LISTENERS and isinstance(name, str):
             check_encoder(name)
-    try:  # as `spacy debug config` does
+    message = f"The config of arm {arm!r} is invalid"
+    with reported(message, ValueError, ImportError, RegistryError):
         nlp = load_model_from_config(config, auto_fill=True)
         training = nlp.config.interpolate()["training"]
         registry.resolve(training, schema=ConfigSchemaTraining)
-    except SpanftError:
-        raise
-    except (ValueError, ImportError, RegistryError) as error:
-        reason = shown(str(error))
-        if isinstance(error, ConfigValidationError):
-            text = error.from_error(error, title="", desc="", show_config=False).text
-            reason = " ".join(text.split())
-        raise SpanftError(f"The config of arm {arm!r} is invalid: {reason}") from error
 
 
 def fingerprint_of(config: Config, digests: dict[Path, str]) -> str:

@@ -1,6 +1,7 @@
 """The part of a pipeline, and the layer, of each parameter that an optimizer sees."""
 
-from collections.abc import Iterator
+import re
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 from weakref import WeakSet
 
@@ -18,6 +19,8 @@ _ENCODERS = ("transformer", "hf_encoder")
 _LISTENERS = ("transformer-listener", "encoder_listener")
 # The names of biases in thinc's layers, spaCy's and ours, and of a layer norm's gain.
 _BIASES_AND_NORMS = frozenset(("b", "c", "G"))
+# The module of a list of layers, and the number of one: "encoder.layer.3.output".
+_LAYER = re.compile(r"((?:[^.]+\.)*?)[^.]+\.(\d+)\.")
 
 # thinc calls an optimizer with the id of a layer and the name of a parameter. The ids
 # are those of this process, not of a pipeline, so an optimizer can find its parameters
@@ -72,6 +75,15 @@ def listeners(model: Model[Any, Any]) -> list[Any]:
     return [node for node in model.walk() if node.name in _LISTENERS]
 
 
+def weights_of(model: Model[Any, Any]) -> list[Any]:
+    """Return the arrays and tensors of a model, which can be changed in place."""
+    nodes = list(model.walk())
+    modules = [torch_module(shim) for node in nodes for shim in node.shims]
+    pairs = ((node, x) for node in nodes for x in node.param_names if node.has_param(x))
+    arrays = [node.get_param(x) for node, x in pairs]
+    return arrays + [p.data for module in modules for p in module.parameters()]
+
+
 def shim_of(transformer: Model[Any, Any]) -> Any:
     """Return the shim that holds a transformer's PyTorch module."""
     return next(shim for node in transformer.walk() for shim in node.shims)
@@ -124,9 +136,8 @@ def is_bias_or_norm(encoder: Any) -> dict[str, bool]:
 def parameter_depths(encoder: Any) -> dict[str, int]:
     """Return how far below the top of an encoder each of its parameters lies, by name.
 
-    Layers are the numbered modules that are not inside others, whatever their names.
-    Lists side by side, as XLM's, hold parts of the same layers; lists elsewhere, as
-    those of a decoder, more layers on top.
+    The first number in a name is that of the layer. Lists side by side, as XLM's, hold
+    parts of the same layers; lists elsewhere, as those of a decoder, layers on top.
 
     RETURNS (dict[str, int]): 0 for the top layer and all above it, the number of layers
         for the embeddings and all below the layers. Empty without numbered layers.
@@ -143,9 +154,8 @@ def parameter_depths(encoder: Any) -> dict[str, int]:
     for name, _ in encoder.named_parameters():
         owner = name.rpartition(".")[0]
         parent = owner.rpartition(".")[0]
-        layer = next((layers[p] for p in _prefixes(name) if p in layers), None)
-        if layer is not None:
-            depths[name] = n_layers - 1 - layer
+        if name in layers:
+            depths[name] = n_layers - 1 - layers[name]
             default = 0
         elif owner in embeddings:
             depths[name] = n_layers
@@ -158,30 +168,11 @@ def parameter_depths(encoder: Any) -> dict[str, int]:
 
 
 def _layers(encoder: Any) -> dict[str, int]:
-    """Number the layers from below, by the names of their modules."""
+    """Number the layers from below, by the names of their parameters."""
+    names = [name for name, _ in encoder.named_parameters()]
+    places = {name: place for name in names if (place := _LAYER.match(name))}
     lengths: dict[str, int] = {}  # of the lists in each module
-    lists = [(*name.rpartition("."), part) for name, part in _outer_lists(encoder)]
-    for parent, _, _, part in lists:
-        lengths[parent] = max(lengths.get(parent, 0), len(part))
-    begins, n_layers = {}, 0
-    for parent, length in lengths.items():
-        begins[parent] = n_layers
-        n_layers += length
-    return {
-        f"{parent}{dot}{name}.{i}": begins[parent] + i
-        for parent, dot, name, part in lists
-        for i in range(len(part))
-    }
-
-
-def _outer_lists(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, child in module.named_children():
-        if not isinstance(child, nn.ModuleList):
-            yield from _outer_lists(child, f"{prefix}{name}.")
-        elif not all(isinstance(part, nn.Embedding) for part in child):
-            yield f"{prefix}{name}", child
-
-
-def _prefixes(name: str) -> Iterator[str]:
-    parts = name.split(".")
-    return (".".join(parts[:end]) for end in range(1, len(parts)))
+    for parent, number in (place.groups() for place in places.values()):
+        lengths[parent] = max(lengths.get(parent, 0), 1 + int(number))
+    begins = dict(zip(lengths, accumulate(lengths.values(), initial=0), strict=False))
+    return {name: begins[x[1]] + int(x[2]) for name, x in places.items()}

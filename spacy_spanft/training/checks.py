@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from confection import Config
 from spacy.language import Language
 from spacy.training import Example
 
@@ -45,6 +46,12 @@ def make_span_check() -> Callable[[Language], None]:
 def check_config(nlp: Language, config: Any) -> None:
     """Raise for settings of an interpolated config that cannot be meant."""
     _check_parts(config.get("corpora", {}))
+    dev = config.get("paths", {}).get("dev")
+    if dev and "paths.dev" not in Config(nlp.config["corpora"]).to_str():
+        raise SpanftError(
+            f"[paths] dev is {dev!r}, but [corpora.dev] does not read it. Write the "
+            "config anew, with --dev of spanft init."
+        )
     # Frozen and sourced components are disabled while others are initialized.
     for name in nlp.component_names:
         block = config.get("components", {}).get(name, {})

@@ -7,7 +7,6 @@ it, so that what the encoder knew of the labels is not lost.
 """
 
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,10 +18,10 @@ from spacy.training import Example
 from thinc.api import Adam, Model, Softmax
 from tqdm import tqdm
 
-from ..errors import SpanftError, counted
+from ..errors import SpanftError
 from ..ml.cross_entropy import target_layers
 from ..ml.layers.span_pool import normalized
-from ..ml.parameter_groups import listeners, models
+from ..ml.parameter_groups import listeners, models, weights_of
 from .schedules import warmup_linear
 
 Floats = NDArray[np.float32]
@@ -31,14 +30,11 @@ N_TEXTS = 16
 # Divided by the width of the encoder, as Adam's rate should be (Yang et al., 2022,
 # "Tensor Programs V"): 1e-4 for MiniLM's 384.
 _RATE = 0.0384
-# A handful of texts is soon learned: a step for each text, at a fifth of the rate.
-HANDFUL, _SHARE_OF_HANDFUL = 32, 0.2
+# So few texts are soon learned: a step for each.
+HANDFUL = 32
 # How much it counts beside the cross-entropy.
 _WEIGHT = 30.0
-# A classifier this good was better off with cross-entropy alone, at half the rate, and
-# a nearly perfect one was made worse by any training.
-_GOOD, _SHARE_OF_GOOD, NEARLY_PERFECT = 0.5, 0.5, 0.9
-_NO_CONTRAST = (
+WITHOUT = (
     "Set [initialize.after_init] contrast = 0, and [training] to what "
     "`spanft init --regime everything` writes."
 )
@@ -51,14 +47,17 @@ def learn_contrast(
     Y: Floats,
     start: tuple[Floats, Floats],
     n_steps: int,
-    score: float = 0.0,
+    *,
+    share: float = 1.0,
+    by_contrast: bool = True,
 ) -> None:
     """Train the encoder of a text classifier to tell its labels apart.
 
     Y (Floats2d): 1 for the label of each text, (n_texts, n_labels).
     start (tuple[Floats2d, Floats1d]): The weights and biases of a classifier of its
         vectors, divided by their lengths.
-    score (float): Its macro F1 in cross-validation.
+    share (float): What is left of the usual rate.
+    by_contrast (bool): Whether pairs of texts count, and not cross-entropy alone.
     """
     component: Any = nlp.get_pipe(name)
     ops: Any = component.model.ops
@@ -67,16 +66,9 @@ def learn_contrast(
         classifier.set_param(key, ops.asarray(value, dtype="f"))
     encoders = _encoders(nlp, name)
     width = classifier.get_dim("nI")
-    share, weight, how = 1.0, _WEIGHT, "by contrast "
-    if len(examples) <= HANDFUL:
-        share = _SHARE_OF_HANDFUL
-    elif score >= _GOOD:
-        share, weight, how = _SHARE_OF_GOOD, 0.0, ""
-    rate = share * _RATE / width
-    rates: Any = warmup_linear(rate, max_steps=max(1, n_steps - 1))
+    last = max(1, n_steps - 1)
+    rates: Any = warmup_linear(share * _RATE / width, max_steps=last)
     optimizer = Adam(rates, L2=0.01, use_averages=False)
-    steps = f"{counted(n_steps, 'step')}, before the training loop"
-    print(f"ℹ The encoder of {name!r} learns {how}in {steps}.", file=sys.stderr)
     labeled = np.flatnonzero(Y.any(axis=1)).tolist()
     seed = nlp.config.interpolate()["training"]["seed"]
     batches = _batches(labeled, seed)
@@ -86,7 +78,8 @@ def learn_contrast(
         for encoder in encoders:
             encoder.update(batch)
         docs = [example.predicted for example in batch]
-        _backpropagate(component.model, classifier, docs, ops.asarray(Y[rows]), weight)
+        truths = ops.asarray(Y[rows])
+        _backpropagate(component.model, classifier, docs, truths, by_contrast)
         for part in (*encoders, component, classifier):
             part.finish_update(optimizer)
         optimizer.step_schedules()
@@ -100,9 +93,14 @@ def check_contrast(nlp: Language, name: str) -> None:
     if not is_single or "separator" in model.attrs or next(target_layers(model), None):
         raise SpanftError(
             f"{name!r} cannot learn by contrast, which is for single texts with one "
-            f"label each and without class_weights or label_smoothing. {_NO_CONTRAST}"
+            f"label each and without class_weights or label_smoothing. {WITHOUT}"
         )
     _encoders(nlp, name)
+
+
+def encoder_weights(nlp: Language, name: str) -> list[Any]:
+    """Return the weights of a classifier's encoders, which can be changed in place."""
+    return [x for part in _encoders(nlp, name) for x in weights_of(part.model)]
 
 
 def _encoders(nlp: Language, name: str) -> list[Any]:
@@ -114,7 +112,7 @@ def _encoders(nlp: Language, name: str) -> list[Any]:
     if any(len(pipe.listeners) > 1 or pipe.name in frozen for pipe in encoders):
         raise SpanftError(
             f"contrast > 0, but the encoder of {name!r} is frozen, or shared with "
-            f"other components. {_NO_CONTRAST}"
+            f"other components. {WITHOUT}"
         )
     return encoders
 
@@ -133,7 +131,7 @@ def _backpropagate(
     classifier: Model[Any, Any],
     docs: list[Doc],
     truths: Any,
-    weight: float,
+    by_contrast: bool,
 ) -> None:
     """Add the gradient of a batch to that of the encoder, and of the classifier."""
     rows, backprop_rows = model.get_ref("rows")(docs, True)
@@ -141,7 +139,8 @@ def _backpropagate(
     unit, backprop_unit = normalized(model.ops.xp, vectors)
     probabilities, backprop_classes = classifier(unit, True)
     d_unit = backprop_classes((probabilities - truths) / len(docs))
-    d_unit += weight * contrast_gradient(model.ops.xp, unit, truths)
+    if by_contrast:
+        d_unit += _WEIGHT * contrast_gradient(model.ops.xp, unit, truths)
     backprop_rows(backprop(backprop_unit(d_unit)))
 
 

@@ -40,7 +40,8 @@ def prepare_training(
     probe (bool): Whether text classifiers start from a linear model that is fitted to
         the vectors of the encoder as it is.
     contrast (int): In how many steps the encoder of a `textcat` then learns which texts
-        have the same label, after which the linear model is fitted again.
+        have the same label, or other things if they predict held-out texts better; the
+        linear model is fitted again.
     """
     check_number("contrast", contrast, lambda x: x >= 0, "0 or more")
     if contrast and not probe:
@@ -109,8 +110,8 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
     if frequency < 1:
         frequency, last = evaluation_steps(last, per_epoch)
         nlp.config["training"] |= {"eval_frequency": frequency, "max_steps": last}
-    elif _is_unscored(settings) and last % frequency:
-        # The last state is saved only if it is evaluated.
+    elif _is_unscored(settings) and (frequency == 1 or last % frequency):
+        # The last state is saved only if it is evaluated, and no score chooses others.
         nlp.config["training"]["eval_frequency"] = last
     elif 0 < last < frequency:
         warn(

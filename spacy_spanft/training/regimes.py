@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from thinc.api import Model
 
-from ..errors import SpanftError
+from ..errors import SpanftError, check_number
 from ..ml.parameter_groups import bind, models, shim_of, transformers
 from ..util._compat import forward_of, set_forward, torch_module
 from .schedules import first_step
@@ -34,6 +34,9 @@ def freeze_transformer(
     """
     if (until_step is None) == (until_share is None):
         raise SpanftError("freeze_transformer needs either until_step or until_share.")
+    if until_share is not None:
+        check_number("until_share", until_share, lambda x: 0 <= x <= 1, "from 0 to 1")
+    check_number("until_step", until_step or 0, lambda x: x >= 0, "0 or more")
     # Interpolating a config takes milliseconds.
     configs: WeakKeyDictionary[Language, Any] = WeakKeyDictionary()
 

@@ -60,7 +60,7 @@ def count_batches(
         sizes: list[int] = []
         # Its own generator: training draws the same numbers with and without the count.
         shuffle = random.Random(seed).shuffle
-        while len(sizes) < min(max_epochs or _MAX_EPOCHS, _MAX_EPOCHS):
+        while len(sizes) < min(max_epochs or 1, _MAX_EPOCHS):
             shuffle(shuffled)
             sizes.append(sum(1 for _ in batcher(shuffled)))
             if not sizes[-1] or 0 < max_steps < sum(sizes):
@@ -90,6 +90,7 @@ def warmup_linear(
         0 there, as while `spacy-spanft.freeze_transformer.v1` freezes (with the same
         until_share).
     """
+    check_number("initial_rate", initial_rate, lambda x: x >= 0, "0 or more")
     for name, share in (("warmup_share", warmup_share), ("start_share", start_share)):
         expected = "a number from 0 to 1, and less than 1"
         check_number(name, share, lambda share: 0 <= share < 1, expected)

@@ -11,10 +11,11 @@ CPU = -1
 
 def select_gpu(gpu_id: int) -> None:
     """Compute on a GPU from now on, or raise with what is missing; -1 is the CPU."""
-    if gpu_id == CPU:
-        return
-    from thinc.api import require_gpu
+    from thinc.api import require_cpu, require_gpu
 
+    if gpu_id == CPU:
+        require_cpu()
+        return
     try:
         require_gpu(gpu_id)
     except (ValueError, RuntimeError) as error:  # the latter is CUDA's

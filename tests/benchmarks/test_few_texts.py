@@ -17,6 +17,29 @@ def test_draws_are_nested_and_balanced():
     assert few_texts.drawn(rows, 300, 0) != few_texts.drawn(rows, 300, 1)
 
 
+def test_stretches_are_labels_of_their_sentences(tmp_path, monkeypatch):
+    """Stretch after stretch, each sentence in one part, other ones for each seed."""
+    monkeypatch.setattr(few_texts, "_PARAGRAPHS", 9)
+    monkeypatch.setattr(few_texts, "_SENTENCES", 6)
+    monkeypatch.setattr(few_texts, "_N_TRAIN", 4)
+    path = tmp_path / "text.txt"
+    lines = [
+        f"Here line {i} is a line. Again line {i} is one again." for i in range(90)
+    ]
+    path.write_text("\n".join([*lines, ""]))
+    train, test = few_texts.of_stretches(path, 3, 0)
+    assert Counter(row["label"] for row in train) == {"0": 4, "1": 4, "2": 4}
+    assert Counter(row["label"] for row in test) == {"0": 2, "1": 2, "2": 2}
+    texts = [row["text"] for row in train + test]
+    assert len({*texts}) == 18
+    for label in "012":
+        own = [row["text"] for row in train + test if row["label"] == label]
+        numbers = [int(text.split()[2]) for text in own]
+        assert max(numbers) - min(numbers) < 9
+    assert few_texts.of_stretches(path, 3, 0) == (train, test)
+    assert few_texts.of_stretches(path, 3, 1) != (train, test)
+
+
 def test_a_run_is_scored_before_and_after(data, encoder, monkeypatch):
     monkeypatch.setattr(fitting, "_STEPS_OF_FEW", 2)
     run = {"task": "SST-2", "size": 8, "peer": "spanft init", "seed": 0}

@@ -48,6 +48,12 @@ def test_signals_stop_a_command(capsys, number, raised):
     assert capsys.readouterr().err == "✘ Stopped. No file is left half written.\n"
 
 
+def test_the_network_is_not_the_output(capsys):
+    with pytest.raises(SystemExit), short_errors():
+        raise OSError("We couldn't connect to the hub.")
+    assert capsys.readouterr().err == "✘ We couldn't connect to the hub.\n"
+
+
 def test_errors_of_other_threads_and_tracebacks_on_request(capsys, monkeypatch):
     """In other threads no handler can be set."""
 

@@ -94,6 +94,10 @@ def test_an_existing_segmenter_is_used():
     assert key == "${components.cut.spans_key}"
     plain = added.interpolate()
     assert plain["initialize"]["components"]["cut"]["dictionary"] == "a.tsv.gz"
+    config["components"]["cut"]["factory"] = "sentencizer"
+    config["paths"]["dictionary"] = "mine.tsv.gz"
+    plain = add_spans(config).config.interpolate()["initialize"]["components"]
+    assert plain["span_segmenter"]["dictionary"] == "mine.tsv.gz"
 
 
 def test_two_classifiers_and_a_name_that_is_taken():

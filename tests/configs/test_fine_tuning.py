@@ -1,6 +1,8 @@
 """Training from Python does what the commands do."""
 
 import json
+import math
+from datetime import date
 
 import numpy as np
 import pytest
@@ -50,14 +52,14 @@ def test_rows_train_what_the_commands_train(bert, tmp_path, monkeypatch):
 
 def test_other_forms_of_data(bert, tmp_path):
     rows = [{"body": text, "kind": np.int64(label == "A")} for text, label in ROWS]
+    rows[0] |= {"on": date(2026, 1, 2), "vector": np.ones(2)}
+    rows.append({"body": math.nan, "kind": 1})
     how = {"columns": {"text": "body"}, "label": "kind", "spans": False}
-    nlp = train(
-        iter(rows),
-        dev=[{"body": "good", "kind": 1}, {"body": "bad", "kind": 0}],
-        transformer=bert,
-        overrides=QUICK,
-        **how,
-    )
+    how["incomplete"] = "skip"
+    dev = [{"body": "good", "kind": 1}, {"body": "bad", "kind": 0}]
+    how |= {"transformer": bert, "overrides": QUICK}
+    with pytest.warns(UserWarning, match="left out: 1 of 21"):
+        nlp = train(iter(rows), dev=dev, **how)
     assert nlp.pipe_names == ["transformer", "textcat"]
     assert set(nlp("a film").cats) == {"0", "1"}
 

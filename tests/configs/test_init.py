@@ -210,6 +210,8 @@ def test_dev_data_may_have_other_columns():
     names = [made.config["corpora"][x]["text"] for x in ("train", "dev")]
     assert names == ["text", "body"]
     assert len(made.data["dev"].labels) == 9
+    with pytest.raises(SpanftError, match="no column 'text'"):
+        config_for_data("t.jsonl", "d.jsonl", columns={"text": "text"})
     doc = spacy.blank("en")("a film")
     doc.cats = {"a": 1.0, "b": 0.0}
     DocBin(docs=[doc]).to_disk("t.spacy")

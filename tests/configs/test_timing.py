@@ -22,17 +22,26 @@ def test_two_steps_are_measured(entities, bert, monkeypatch):
     assert timing.training_seconds(made) == pytest.approx(expected)
 
 
-def test_contrast_and_its_second_fit_are_counted(bert, tmp_path, monkeypatch):
+def test_labels_may_come_late(bert, tmp_path, monkeypatch):
+    path = tmp_path / "t.conll"
+    path.write_text("in O\n\n" * 9 + "in O\nRome B-LOC\n\n" * 9)
+    monkeypatch.setattr(timing, "_N_SAMPLED", 4)
+    assert timing.training_seconds(config_for_data(str(path), transformer=str(bert)))
+
+
+@pytest.mark.parametrize(("n", "n_halves"), [(12, 0), (30, 2), (70, 1)])
+def test_contrast_and_its_choice_are_counted(n, n_halves, bert, tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
-    path.write_text("text,label\n" + "".join(f"{x} film,{x}\n" for x in 12 * "abc"))
+    path.write_text("text,label\n" + "".join(f"{x} film,{x}\n" for x in n * "abc"))
     made = config_for_data(str(path), transformer=str(bert))
     seconds = []
     for steps in (0, 10):
         made.config["initialize"]["after_init"]["contrast"] = steps
         monkeypatch.setattr(timing, "perf_counter", count().__next__)
         seconds.append(timing.training_seconds(made))
-    more = 10 / 2 + 36 * timing._SHARE_OF_PREDICTION / 32  # two batches take a second
-    assert seconds[1] - seconds[0] == pytest.approx(more)
+    n_steps, n_predicted = 10 + n_halves * 2 * 5, 3 * n * (1 + n_halves * 3)
+    more = n_steps / 2 + n_predicted * timing._SHARE_OF_PREDICTION / 32
+    assert seconds[1] - seconds[0] == pytest.approx(more)  # two batches take a second
 
 
 def test_very_long_texts_are_not_tried(bert, tmp_path):

@@ -16,7 +16,7 @@ from thinc.api import Adam
 from spacy_spanft.configs import config_for_data, config_text
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.sharing import EncoderListener
-from spacy_spanft.training import contrast, probe
+from spacy_spanft.training import contrast, probe, tuning
 from spacy_spanft.training.contrast import contrast_gradient, learn_contrast, normalized
 from spacy_spanft.training.prepare import prepare_training
 
@@ -26,8 +26,7 @@ WIDTH = 5
 @pytest.fixture
 def never_good(monkeypatch):
     """Let a probe that is always right be changed as any other."""
-    monkeypatch.setattr(contrast, "_GOOD", 2)
-    monkeypatch.setattr(probe, "NEARLY_PERFECT", 2)
+    monkeypatch.setattr(probe, "_NEARLY_PERFECT", 2)
 
 
 def loss(vectors, truths):
@@ -70,7 +69,10 @@ def initialized(bert, tmp_path):
 
     def make(n_steps, changed=(), n_rows=36, **settings):
         labels = ["abc"[i % 3] for i in range(n_rows)]
-        rows = [{"text": f"{label} film", "label": label} for label in labels]
+        rows = [
+            {"text": f"{label} film" + " film" * (i // 3), "label": label}
+            for i, label in enumerate(labels)
+        ]
         file = tmp_path / "data.jsonl"
         file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         made = config_for_data(str(file), transformer=str(bert), **settings)
@@ -136,26 +138,30 @@ def test_the_last_layer_is_fitted_to_what_was_learned(n_rows, strength, initiali
     np.testing.assert_allclose(scores, reference.predict_proba(X), atol=0.01)
 
 
-def test_a_good_probe_and_a_handful_are_changed_less(initialized, monkeypatch):
+def test_the_rate_and_what_counts(initialized, monkeypatch):
     nlp, rows = initialized(0)
     examples = [Example(doc, doc) for doc in nlp.pipe(row["text"] for row in rows)]
     Y = np.eye(3, dtype="f")[[0] * 36]
     start = np.zeros((3, nlp.get_pipe("transformer").model.get_dim("nO"))), np.zeros(3)
-    rates, weights = [], []
+    rates, gradients = [], []
 
     def adam(schedule, **settings):
         rates.append(next(schedule))
         return Adam(rates[-1], **settings)
 
+    def gradient(*args):
+        gradients.append(contrast_gradient(*args))
+        return gradients[-1]
+
     monkeypatch.setattr(contrast, "Adam", adam)
-    monkeypatch.setattr(contrast, "_backpropagate", lambda *x: weights.append(x[-1]))
-    for n, score in ((33, 0.49), (33, 0.5), (32, 0.5)):
-        learn_contrast(nlp, "textcat", examples[:n], Y[:n], start, 1, score)
-    assert rates[1:] == pytest.approx([rates[0] / 2, rates[0] / 5])
-    assert weights == [30, 0, 30]
+    monkeypatch.setattr(contrast, "contrast_gradient", gradient)
+    for how in ({}, {"share": 0.2}, {"by_contrast": False}):
+        learn_contrast(nlp, "textcat", examples, Y, start, 1, **how)
+    assert rates[1:] == pytest.approx([rates[0] / 5, rates[0]])
+    assert len(gradients) == 2
 
 
-def test_the_score_of_the_probe_decides(initialized, capsys, monkeypatch):
+def test_a_nearly_perfect_probe_stays_as_it_is(initialized, capsys):
     initialized(3, n_rows=32)
     assert "'textcat' learns by contrast in 3 steps" in capsys.readouterr().err
     vectors = {}
@@ -166,9 +172,69 @@ def test_the_score_of_the_probe_decides(initialized, capsys, monkeypatch):
     assert vectors[0][1] == vectors[3][1]
     # It is not shrunk, as it is before a training that goes on.
     assert vectors[0][0]["a"] < vectors[3][0]["a"]
-    monkeypatch.setattr(probe, "NEARLY_PERFECT", 2)
-    initialized(3)
-    assert "'textcat' learns in 3 steps" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("never_good")
+@pytest.mark.parametrize("best", tuning._WAYS)
+def test_held_out_texts_choose_how_it_learns(best, initialized, capsys, monkeypatch):
+    """Each training moves all weights by 1: only the best way predicts labels."""
+    monkeypatch.setattr(tuning, "_FEWEST_TO_CHOOSE", 36)
+    learned = []
+
+    def learn(self, rows, probe, n_steps, by_contrast):
+        learned.append((sorted(rows), by_contrast, n_steps))
+        for x, before in zip(self.weights, self.frozen, strict=True):
+            x[...] = before + 1
+        self.by_contrast = by_contrast
+
+    def way_of(self):
+        moved = float((self.weights[0] - self.frozen[0]).mean())
+        return (moved > 0 and self.by_contrast, round(moved, 3))
+
+    def refit(self, rows):
+        truths = self.Y if way_of(self) == tuning._WAYS[best] else 0 * self.Y
+        X = np.concatenate([truths, np.zeros_like(self.X)], 1)[:, : self.X.shape[1]]
+        W = np.zeros((3, X.shape[1]), "f")
+        W[:, :3] = 9 * np.eye(3)
+        return W, np.zeros(3, "f"), X
+
+    made = []
+    original = tuning.Tuning.__init__
+
+    def remember(self, *args):
+        original(self, *args)
+        made.append(self)
+        if best == "nothing":  # a probe that is right, beside trainings that are not
+            self.X[:, :3] += 99 * self.Y
+
+    monkeypatch.setattr(tuning.Tuning, "__init__", remember)
+    monkeypatch.setattr(tuning.Tuning, "learn", learn)
+    monkeypatch.setattr(tuning.Tuning, "refit", refit)
+    initialized(8)
+    said = "stays as it is" if best == "nothing" else f"learns {best} in 8 steps"
+    assert said in capsys.readouterr().err
+    assert way_of(made[0]) == tuning._WAYS[best]
+    # Each half was held out for both trainings, and all texts are learned from then.
+    halves, whole = learned[:4], learned[4:]
+    assert [x[1:] for x in halves] == [(True, 4), (False, 4)] * 2
+    assert {*halves[0][0]} | {*halves[2][0]} == {*range(36)}
+    assert not {*halves[0][0]} & {*halves[2][0]}
+    expected = (
+        [(list(range(36)), tuning._WAYS[best][0], 8)] if best != "nothing" else []
+    )
+    assert whole == expected
+
+
+@pytest.mark.usefixtures("never_good")
+def test_choosing_leaves_no_trace(initialized, monkeypatch):
+    """Neither in the weights nor in what is drawn: the same way ends with the same."""
+    results = []
+    for fewest in (99, 36):
+        monkeypatch.setattr(tuning, "_FEWEST_TO_CHOOSE", fewest)
+        monkeypatch.setattr(tuning, "quality", lambda *x, **how: (0, 0))  # the first
+        nlp, rows = initialized(3)
+        results.append(nlp(rows[0]["text"]).cats)
+    assert results[0] == results[1]
 
 
 def test_a_frozen_or_shared_encoder_is_refused(initialized):

@@ -190,6 +190,13 @@ def test_which_rows_are_read(nlp, write):
     assert not has_offsets(write({"text": "a", "label": ["x", "y"]}))
     assert has_offsets(write({"text": "a", "spans": "0-1 X"}))  # to be refused
     assert not has_offsets("x.conll")
+    # A classifier's row, and a row in another encoding.
+    path = write({"text": "a", "spans": [], "label": "x"})
+    assert not has_offsets(path)
+    path.write_text(path.read_text(), "utf-16")
+    assert not has_offsets(path)
+    path = write({"text": TEXT, "spans": OBJECTS}, name="X.json")
+    assert has_offsets(path.rename(path.with_name("X.JSON")))
     rows = [
         {"text": TEXT, "spans": OBJECTS[:1], "answer": answer}
         for answer in ("reject", "accept", "ignore")

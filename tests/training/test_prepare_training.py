@@ -93,13 +93,24 @@ def test_fewer_than_no_steps_are_refused(data):
         init_nlp(quick(data, **{"training.max_steps": -1}))
 
 
-@pytest.mark.parametrize(("frequency", "expected"), [(2, 2), (3, 4), (9, 4)])
+@pytest.mark.parametrize(("frequency", "expected"), [(2, 2), (3, 4), (9, 4), (1, 4)])
 def test_without_scores_the_last_state_is_kept(data, capsys, frequency, expected):
     weights = {"cats_score": 0.0}
     changes = {"max_steps": 4, "eval_frequency": frequency, "score_weights": weights}
     nlp = init_nlp(quick(data, **{f"training.{k}": v for k, v in changes.items()}))
     assert nlp.config["training"]["eval_frequency"] == expected
     assert "model-best, which is the last state" in capsys.readouterr().err
+
+
+def test_settings_that_would_do_nothing_are_refused(data):
+    probe = {"@callbacks": "spacy-spanft.prepare_training.v1", "probe": True}
+    config = quick(data, **{"initialize.after_init": {**probe, "contrast": 5}})
+    with pytest.raises(SpanftError, match="contrast > 0, but no text classifier has"):
+        init_nlp(config)
+    corpora = config["corpora"]
+    corpora["dev"]["path"] = corpora["train"]["path"] = "${paths.train}"
+    with pytest.raises(SpanftError, match=r"dev is '.*data.csv', but \[corpora.dev\]"):
+        init_nlp(config)
 
 
 def test_numbers_are_drawn_as_without_it(data):

@@ -10,7 +10,7 @@ from spacy.util import load_config_from_str
 
 from spacy_spanft.configs import config_for_data, config_text
 from spacy_spanft.training import probe
-from spacy_spanft.training.probe import STRENGTHS, fit_probe, macro_f
+from spacy_spanft.training.logistic import STRENGTHS, fit_probe, macro_f, reduced
 
 
 def separated(n_texts, width, n_labels, distance, seed=0):
@@ -62,26 +62,38 @@ def test_cross_validation_sees_no_text_that_it_scores():
     assert macro_f(fit_probe(X, Y, exclusive=True)[2], Y, True) > 0.8
 
 
+def test_equal_texts_are_held_out_together():
+    """Features that tell nothing but which text it is, three times each."""
+    X, Y = separated(20, 40, 2, 0.0)
+    X, Y, texts = np.tile(X, (3, 1)), np.tile(Y, (3, 1)), [*map(str, range(20))] * 3
+    apart, together = (fit_probe(X, Y, x, exclusive=True)[2] for x in (None, texts))
+    assert macro_f(together, Y, True) < 0.7 < 0.9 < macro_f(apart, Y, True)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("one_scale", [False, True])
 def test_features_that_are_all_alike_tell_nothing(one_scale):
-    Z, axes = probe._reduced(np.ones((6, 5), "f"), one_scale=one_scale)
+    Z, axes = reduced(np.ones((6, 5), "f"), one_scale=one_scale)
     assert Z.shape == (6, 0)
     assert axes.shape == (0, 5)
 
 
-TEXTS = "a very good film", "it was not bad"
+def text(i):
+    """Return one of two kinds of texts, each of which occurs once."""
+    return ("a very good film", "it was not bad")[i % 2] + " film" * (i // 2)
+
+
 ROWS = {
-    "textcat_multilabel": lambda i: {"text": TEXTS[i], "label": ["a", "b"][i:]},
-    "text_score": lambda i: {"text": TEXTS[i], "score": i + 0.5},
-    "pair": lambda i: {"sentence1": TEXTS[i], "sentence2": "film", "label": "ab"[i]},
+    "textcat_multilabel": lambda i: {"text": text(i), "label": ["a", "b"][i % 2 :]},
+    "text_score": lambda i: {"text": text(i), "score": i % 2 + 0.5},
+    "pair": lambda i: {"sentence1": text(i), "sentence2": "bad", "label": "ab"[i % 2]},
 }
 
 
 @pytest.mark.parametrize("task", ROWS)
 def test_a_pipeline_starts_from_it(task, bert, tmp_path, capsys):
     file = tmp_path / "data.jsonl"
-    rows = [ROWS[task](i % 2) for i in range(12)]
+    rows = [ROWS[task](i) for i in range(12)]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     made = config_for_data(str(file), transformer=str(bert), task=task)
     config = load_config_from_str(config_text(made.config, task, "x.cfg"))
@@ -111,12 +123,12 @@ def test_a_pipeline_starts_from_it(task, bert, tmp_path, capsys):
 def test_a_handful_of_texts_keeps_all_of_it(
     n_texts, share, bert, tmp_path, monkeypatch
 ):
-    def ones(X, Y, exclusive):
+    def ones(X, Y, texts, exclusive):
         return np.ones((Y.shape[1], X.shape[1])), np.ones(Y.shape[1]), Y
 
     monkeypatch.setattr(probe, "fit_probe", ones)
     file = tmp_path / "data.jsonl"
-    rows = [{"text": TEXTS[i % 2], "label": "ab"[i % 2]} for i in range(n_texts)]
+    rows = [{"text": text(i), "label": "ab"[i % 2]} for i in range(n_texts)]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     made = config_for_data(str(file), transformer=str(bert), regime="everything")
     nlp = init_nlp(load_config_from_str(config_text(made.config, made.task, "x.cfg")))

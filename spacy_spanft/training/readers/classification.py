@@ -169,10 +169,13 @@ def _check_pipeline(nlp: Language, separator: str) -> None:
 
 def _whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[Row]:
     """Yield rows with their source, perhaps without incomplete ones: say how many."""
-    n_rows = n_left_out = 0
+    n_rows = n_left_out = n_rejected = 0
     may_skip = columns.incomplete == "skip"
     for row in rows:
         n_rows += 1
+        if row.cells.get("answer") in ("reject", "ignore"):  # as Prodigy writes
+            n_rejected += 1
+            continue
         if row.problem and not (may_skip and row.cells):  # what is no JSON object
             raise SpanftError(f"{row.place} of {source} {row.problem}")
         if may_skip and _is_incomplete(row, columns):
@@ -184,13 +187,15 @@ def _whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[
             f"Rows of {source} that lack a text or a label, and are left out: "
             f"{n_left_out:,} of {n_rows:,}."
         )
+    if n_rejected:
+        warn(f'Rows of {source} whose answer is "reject", left out: {n_rejected:,}.')
 
 
 def _is_incomplete(row: Row, columns: Columns) -> bool:
     texts = [name for name in (columns.text, columns.text_pair) if name is not None]
     cells = [row.cells.get(name) for name in texts]
-    if row.problem or any(x is None or not str(x).strip() for x in cells):
-        return True
+    if row.problem or any(x is None or x != x or not str(x).strip() for x in cells):
+        return True  # NaN is not equal to itself
     answer = columns.score or columns.label
     value = None if answer is None else row.cells.get(answer)
     # "-" stands for no label in SNLI.

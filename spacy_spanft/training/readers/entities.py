@@ -144,9 +144,15 @@ def has_offsets(path: str | Path) -> bool:
     if not _OFFSETS_ENDING.search(str(path)):
         return False
     rows = _annotated_rows(path, shown(str(path)), "replace")
+    try:
+        first = [row.cells for row in islice(rows, _N_SEARCHED)]
+    except SpanftError:  # in another encoding, or broken: its reader says so
+        return False
+    kinds: Any = list | str
     return any(
-        _offsets(row.cells) or isinstance(row.cells.get("spans"), list | str)
-        for row in islice(rows, _N_SEARCHED)
+        _offsets(x)
+        or (isinstance(x.get("spans"), kinds) and not isinstance(x.get("label"), str))
+        for x in first
     )
 
 
@@ -235,7 +241,7 @@ def _annotated_rows(
 ) -> Iterator[Row]:
     """Yield the rows that no annotator has rejected."""
     rows: Iterable[Row] = ()
-    if ".json" not in Path(path).suffixes:
+    if ".json" not in Path(str(path).lower()).suffixes:
         how: Any = {"errors": errors, "encoding": encoding}
         rows = read_table(path, format="jsonl", **how)
     else:

@@ -1,0 +1,166 @@
+"""An encoder learns before the training loop, in the way that suits its texts."""
+
+import sys
+from typing import Any, cast
+
+import numpy as np
+import torch
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import minibatch
+from thinc.api import Model
+
+from ..errors import counted
+from .contrast import HANDFUL, encoder_weights, learn_contrast
+from .logistic import (
+    Floats,
+    Rows,
+    fit_layer,
+    fit_probe,
+    folds_of,
+    macro_f,
+    quality,
+    reduced,
+)
+
+# Whether an encoder learns by contrast, and how much of what it learned is kept: half
+# is often better (Wortsman et al., 2022, "Robust fine-tuning of zero-shot models").
+_WAYS = {
+    "by contrast": (True, 1.0),
+    "by contrast, half of which is kept,": (True, 0.5),
+    "without contrast": (False, 1.0),
+    "nothing": (False, 0.0),
+}
+# Fewer texts tell too little of that, and of so many one half does.
+_FEWEST_TO_CHOOSE, _MANY_TO_CHOOSE, _STEPS_TO_CHOOSE = 64, 200, 50
+# The share of the rate of contrast.
+_RATE_WITHOUT, _RATE_OF_HANDFUL = 0.5, 0.2
+# Then the last layer is fitted: of a handful, one scale keeps large what is.
+_STRENGTH, _STRENGTH_OF_HANDFUL = 0.1, 0.01
+
+
+def to_choose(n_texts: int, n_steps: int) -> tuple[int, int]:
+    """Return how many halves of texts are held out to choose a way, and the steps."""
+    if n_texts < _FEWEST_TO_CHOOSE:
+        return 0, 0
+    n_halves = 1 if n_texts >= _MANY_TO_CHOOSE else 2
+    return n_halves, max(1, min(_STEPS_TO_CHOOSE, n_steps // 2))
+
+
+class Tuning:
+    """A text classifier and its texts; X holds their features before any training."""
+
+    def __init__(
+        self, nlp: Language, name: str, examples: list[Example], X: Floats, Y: Floats
+    ) -> None:
+        """Remember the weights of the encoder, which may learn in several ways."""
+        self.nlp, self.name, self.examples, self.X, self.Y = nlp, name, examples, X, Y
+        self.model: Model[Any, Any] = cast(Any, nlp.get_pipe(name)).model
+        self.weights = encoder_weights(nlp, name)
+        self.frozen = [1 * x for x in self.weights]
+        self.is_handful = len(examples) <= HANDFUL
+
+    def run(self, probe: tuple[Floats, Floats], n_steps: int) -> None:
+        """Let the encoder learn, from a probe, and fit the last layer again."""
+        way = next(iter(_WAYS))
+        texts = [example.reference.text for example in self.examples]
+        n_halves, n_trials = to_choose(len({*texts}), n_steps)
+        if n_halves:
+            # The training that follows draws the same numbers as without it.
+            with torch.random.fork_rng():
+                way = self.best_way(texts, n_halves, n_trials)
+        by_contrast, kept = _WAYS[way]
+        steps = f"{counted(n_steps, 'step')}, before the training loop"
+        how = f"learns {way} in {steps}" if kept else "stays as it is"
+        print(f"ℹ The encoder of {self.name!r} {how}.", file=sys.stderr)
+        if kept:
+            every = np.arange(len(texts))
+            self.learn(every, probe, n_steps, by_contrast)
+            if kept < 1:
+                self.keep([1 * x for x in self.weights], kept)
+            set_output(self.model, *self.refit(every)[:2])
+
+    def best_way(self, texts: list[str], n_halves: int, n_steps: int) -> str:
+        """Return the way after which the labels of held-out texts are most likely."""
+        folds = folds_of(self.Y, texts, 2)
+        tested = folds < n_halves
+        scores = {way: np.zeros_like(self.Y) for way in _WAYS}
+        for fold in range(n_halves):
+            rows, others = np.flatnonzero(folds != fold), folds == fold
+            probe = fit_probe(self.X[rows], self.Y[rows], exclusive=True)[:2]
+            for by_contrast in (True, False):
+                self.learn(rows, probe, n_steps, by_contrast)
+                learned = [1 * x for x in self.weights]
+                for way, (is_contrast, kept) in _WAYS.items():
+                    if is_contrast == by_contrast:
+                        self.keep(learned, kept)
+                        W, b, X = self.refit(rows) if kept else (*probe, self.X)
+                        scores[way][others] = X[others] @ W.T + b
+                self.keep(learned, 0.0)
+        Y = self.Y[tested]
+        f = {way: macro_f(x[tested], Y, exclusive=True) for way, x in scores.items()}
+        each = "; ".join(f"{way} {100 * value:.1f}" for way, value in f.items())
+        print(
+            f"ℹ Macro F1 of {self.name!r} over {counted(len(Y), 'held-out text')}, if "
+            f"its encoder learns {each}.",
+            file=sys.stderr,
+        )
+        return max(
+            _WAYS, key=lambda x: quality(scores[x][tested], Y, exclusive=True)[1]
+        )
+
+    def learn(
+        self, rows: Rows, probe: tuple[Floats, Floats], n_steps: int, by_contrast: bool
+    ) -> None:
+        """Train the encoder on some texts, from a probe of them."""
+        width = self.model.get_ref("rows").get_dim("nO")
+        length = np.linalg.norm(self.X[rows, -width:], axis=1).mean()
+        start = length * probe[0][:, -width:], probe[1]
+        rate = 1.0 if by_contrast else _RATE_WITHOUT
+        how: Any = {"share": _RATE_OF_HANDFUL if self.is_handful else rate}
+        how |= {"by_contrast": by_contrast}
+        some = [self.examples[i] for i in rows]
+        learn_contrast(self.nlp, self.name, some, self.Y[rows], start, n_steps, **how)
+
+    def keep(self, learned: list[Any], share: float) -> None:
+        """Keep a share of what the encoder has learned."""
+        for x, before, after in zip(self.weights, self.frozen, learned, strict=True):
+            x[...] = before + share * (after - before)
+
+    def refit(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
+        """Fit the last layer to some texts; return it, and the features of all."""
+        trained = self.model.get_ref("text_vector")
+        docs = [example.predicted for example in self.examples]
+        X = features(self.nlp, self.name, docs, trained=trained)
+        # Cross-validation cannot choose it: the encoder has seen these texts.
+        strength = _STRENGTH_OF_HANDFUL if self.is_handful else _STRENGTH
+        Z, axes = reduced(X[rows], one_scale=self.is_handful)
+        return *fit_layer(X[rows], Z, axes, self.Y[rows], strength, exclusive=True), X
+
+
+def set_output(
+    model: Model[Any, Any], W: Floats, b: Floats, share: float = 1.0
+) -> None:
+    """Set the weights and biases of a classifier's last layer, or a share of them."""
+    output = model.get_ref("output_layer")
+    for key, value in (("W", W), ("b", b)):
+        array: Any = share * value
+        output.set_param(key, cast(Any, model.ops.asarray(array, dtype="f")))
+
+
+def features(
+    nlp: Language, name: str, docs: list[Doc], trained: Model[Any, Any] | None = None
+) -> Floats:
+    """Return what the last layer gets, with zeros for what random weights pool."""
+    component: Any = nlp.get_pipe(name)
+    model: Model[Any, Any] = component.model
+    rows, pooled = model.get_ref("rows"), model.get_ref("pooled")
+    stream = nlp.pipe(docs, disable=nlp.pipe_names[nlp.pipe_names.index(name) :])
+    parts = [pooled.predict(rows.predict(b)) for b in minibatch(stream, nlp.batch_size)]
+    X: Floats = model.ops.to_numpy(model.ops.xp.concatenate(parts))
+    width = rows.get_dim("nO")
+    for i, layer in enumerate(pooled.layers if X.shape[1] > width else [pooled]):
+        if layer.name in ("span_pool", "text_pool") and layer is not trained:
+            X[:, i * width : (i + 1) * width] = 0.0
+    return X
