@@ -128,7 +128,7 @@ def _remarks(reasons: Reasons) -> list[str]:
     sums = {
         "the whole text": reasons.whole_text,
         "the pair's similarity": reasons.similarity,
-        "other wordpieces": reasons.others,
+        "special tokens": reasons.others,
     }
     rest = [f"{signed(added)} of {name}" for name, added in sums.items() if added]
     if not rest:

@@ -184,6 +184,7 @@ def test_held_out_texts_choose_how_it_learns(best, initialized, capsys, monkeypa
     def learn(self, rows, probe, n_steps, by_contrast):
         learned.append((sorted(rows), by_contrast, n_steps))
         for x, before in zip(self.weights, self.frozen, strict=True):
+            assert (x == before).all()
             x[...] = before + 1
         self.by_contrast = by_contrast
 
@@ -192,7 +193,8 @@ def test_held_out_texts_choose_how_it_learns(best, initialized, capsys, monkeypa
         return (moved > 0 and self.by_contrast, round(moved, 3))
 
     def refit(self, rows):
-        truths = self.Y if way_of(self) == tuning._WAYS[best] else 0 * self.Y
+        truths = 1 * self.Y if way_of(self) == tuning._WAYS[best] else 0 * self.Y
+        truths[rows] = 0  # what was learned from does not count
         X = np.concatenate([truths, np.zeros_like(self.X)], 1)[:, : self.X.shape[1]]
         W = np.zeros((3, X.shape[1]), "f")
         W[:, :3] = 9 * np.eye(3)
@@ -228,13 +230,22 @@ def test_held_out_texts_choose_how_it_learns(best, initialized, capsys, monkeypa
 @pytest.mark.usefixtures("never_good")
 def test_choosing_leaves_no_trace(initialized, monkeypatch):
     """Neither in the weights nor in what is drawn: the same way ends with the same."""
-    results = []
+    results, drawn = [], []
+
+    def draw(*args, **how):
+        drawn.append(float(torch.rand(1)))
+        learn_contrast(*args, **how)
+
+    monkeypatch.setattr(tuning, "learn_contrast", draw)
     for fewest in (99, 36):
         monkeypatch.setattr(tuning, "_FEWEST_TO_CHOOSE", fewest)
         monkeypatch.setattr(tuning, "quality", lambda *x, **how: (0, 0))  # the first
         nlp, rows = initialized(3)
         results.append(nlp(rows[0]["text"]).cats)
     assert results[0] == results[1]
+    assert drawn[0] == drawn[-1]
+    assert len(drawn) == 6
+    assert drawn[-2] != drawn[-1]
 
 
 def test_a_frozen_or_shared_encoder_is_refused(initialized):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config_from_str
 
@@ -117,6 +118,23 @@ def test_a_pipeline_starts_from_it(task, bert, tmp_path, capsys):
     width = model.get_ref("rows").get_dim("nO")
     assert (W[:, :width] == 0).all()
     assert (W[:, width : 2 * width] != 0).any()
+
+
+def test_texts_without_a_label_do_not_count(bert, tmp_path):
+    file = tmp_path / "data.jsonl"
+    rows = [{"text": text(i), "label": "ab"[i % 2]} for i in range(12)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    made = config_for_data(str(file), transformer=str(bert), regime="everything")
+    nlp = init_nlp(load_config_from_str(config_text(made.config, made.task, "x.cfg")))
+    examples, scores = [], []
+    for row in [*rows, *({**row, "label": ""} for row in rows)]:
+        cats = {x: float(x == row["label"]) for x in "ab"}
+        doc = nlp.make_doc(row["text"])
+        examples.append(Example.from_dict(doc, {"cats": cats}))
+    for some in (examples[:12], examples):
+        probe.start_from_probes(nlp, some)
+        scores.append(nlp.meta["probe"]["textcat"])
+    assert scores[0] == scores[1]
 
 
 @pytest.mark.parametrize(("n_texts", "share"), [(32, 1.0), (34, 0.2)])
