@@ -34,6 +34,7 @@ _WAYS = {
 }
 # Fewer texts tell too little of that, and of so many one half does.
 _FEWEST_TO_CHOOSE, _MANY_TO_CHOOSE, _STEPS_TO_CHOOSE = 64, 200, 50
+_SCALES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
 # The share of the rate of contrast.
 _RATE_WITHOUT, _RATE_OF_HANDFUL = 0.5, 0.2
 # Then the last layer is fitted: of a handful, one scale keeps large what is.
@@ -106,9 +107,7 @@ class Tuning:
             f"its encoder learns {each}.",
             file=sys.stderr,
         )
-        return max(
-            _WAYS, key=lambda x: quality(scores[x][tested], Y, exclusive=True)[1]
-        )
+        return max(_WAYS, key=lambda way: _likelihood(scores[way][tested], Y))
 
     def learn(
         self, rows: Rows, probe: tuple[Floats, Floats], n_steps: int, by_contrast: bool
@@ -137,6 +136,11 @@ class Tuning:
         strength = _STRENGTH_OF_HANDFUL if self.is_handful else _STRENGTH
         Z, axes = reduced(X[rows], one_scale=self.is_handful)
         return *fit_layer(X[rows], Z, axes, self.Y[rows], strength, exclusive=True), X
+
+
+def _likelihood(scores: Floats, Y: Floats) -> float:
+    """Return that of labels at the best scale, so that it is no loss to be too sure."""
+    return max(quality(scale * scores, Y, exclusive=True)[1] for scale in _SCALES)
 
 
 def set_output(

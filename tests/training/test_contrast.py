@@ -227,6 +227,14 @@ def test_held_out_texts_choose_how_it_learns(best, initialized, capsys, monkeypa
     assert whole == expected
 
 
+def test_it_is_no_loss_to_be_too_sure():
+    Y = np.eye(3, dtype="f")[[0, 1, 2, 0]]
+    right = Y + np.random.default_rng(0).normal(size=Y.shape).astype("f")
+    likely = [tuning._likelihood(scale * right, Y) for scale in (1, 5)]
+    assert likely[0] == pytest.approx(likely[1], abs=0.02)
+    assert likely[0] > tuning._likelihood(0 * right, Y) == pytest.approx(-np.log(3))
+
+
 @pytest.mark.usefixtures("never_good")
 def test_choosing_leaves_no_trace(initialized, monkeypatch):
     """Neither in the weights nor in what is drawn: the same way ends with the same."""
