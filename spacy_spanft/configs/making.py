@@ -73,7 +73,10 @@ def config_for_data(
         usual = {} if data_format(train) == "docbins" else columns
         is_named = typed.keys() | (columns.keys() - ({*SETTINGS} if usual else set()))
         named = {x: y for x, y in columns.items() if x in is_named}
-        config["corpora"]["dev"] |= guess_columns(dev, named, task, usual)
+        found = guess_columns(dev, named, task, usual)
+        config["corpora"]["dev"] |= found
+        if note := guess_of(found, columns):
+            detected.append(f"{dev}: {note}")
     contrast = settings.get("regime") is None
     data, notes, warnings, changes = fit_to_data(
         config, task, train, dev, contrast=contrast

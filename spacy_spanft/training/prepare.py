@@ -113,6 +113,9 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
     elif _is_unscored(settings) and (frequency == 1 or last % frequency):
         # The last state is saved only if it is evaluated, and no score chooses others.
         nlp.config["training"]["eval_frequency"] = last
+        print(
+            f"ℹ Only the last step, {last:,}, is evaluated, and kept.", file=sys.stderr
+        )
     elif 0 < last < frequency:
         warn(
             f"[training] eval_frequency is {frequency:,}, but the last step is {last:,}"

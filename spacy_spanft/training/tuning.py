@@ -28,9 +28,9 @@ from .logistic import (
 # is often better (Wortsman et al., 2022, "Robust fine-tuning of zero-shot models").
 _WAYS = {
     "by contrast": (True, 1.0),
-    "by contrast, half of which is kept,": (True, 0.5),
+    "by contrast, half of it kept": (True, 0.5),
     "without contrast": (False, 1.0),
-    "nothing": (False, 0.0),
+    "not at all": (False, 0.0),
 }
 # Fewer texts tell too little of that, and of so many one half does.
 _FEWEST_TO_CHOOSE, _MANY_TO_CHOOSE, _STEPS_TO_CHOOSE = 64, 200, 50
@@ -68,12 +68,18 @@ class Tuning:
         texts = [example.reference.text for example in self.examples]
         n_halves, n_trials = to_choose(len({*texts}), n_steps)
         if n_halves:
+            trials = counted(2 * n_halves, "training")
+            print(
+                f"ℹ How should the encoder of {self.name!r} learn? {trials} of "
+                f"{counted(n_trials, 'step')} try it on texts that are held out.",
+                file=sys.stderr,
+            )
             # The training that follows draws the same numbers as without it.
             with torch.random.fork_rng():
                 way = self.best_way(texts, n_halves, n_trials)
         by_contrast, kept = _WAYS[way]
         steps = f"{counted(n_steps, 'step')}, before the training loop"
-        how = f"learns {way} in {steps}" if kept else "stays as it is"
+        how = f"learns {way}, in {steps}" if kept else "stays as it is"
         print(f"ℹ The encoder of {self.name!r} {how}.", file=sys.stderr)
         if kept:
             every = np.arange(len(texts))
@@ -101,10 +107,10 @@ class Tuning:
                 self.keep(learned, 0.0)
         Y = self.Y[tested]
         f = {way: macro_f(x[tested], Y, exclusive=True) for way, x in scores.items()}
-        each = "; ".join(f"{way} {100 * value:.1f}" for way, value in f.items())
+        each = "; ".join(f"{way}: {100 * value:.1f}" for way, value in f.items())
         print(
             f"ℹ Macro F1 of {self.name!r} over {counted(len(Y), 'held-out text')}, if "
-            f"its encoder learns {each}.",
+            f"its encoder learns {each}. The likeliest labels decide.",
             file=sys.stderr,
         )
         return max(_WAYS, key=lambda way: _likelihood(scores[way][tested], Y))

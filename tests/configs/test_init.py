@@ -209,6 +209,7 @@ def test_dev_data_may_have_other_columns():
     made = config_for_data("t.jsonl", "d.jsonl")
     names = [made.config["corpora"][x]["text"] for x in ("train", "dev")]
     assert names == ["text", "body"]
+    assert "d.jsonl: text: body, label: label" in made.notes
     assert len(made.data["dev"].labels) == 9
     with pytest.raises(SpanftError, match="no column 'text'"):
         config_for_data("t.jsonl", "d.jsonl", columns={"text": "text"})

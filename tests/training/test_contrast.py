@@ -163,7 +163,7 @@ def test_the_rate_and_what_counts(initialized, monkeypatch):
 
 def test_a_nearly_perfect_probe_stays_as_it_is(initialized, capsys):
     initialized(3, n_rows=32)
-    assert "'textcat' learns by contrast in 3 steps" in capsys.readouterr().err
+    assert "'textcat' learns by contrast, in 3 steps" in capsys.readouterr().err
     vectors = {}
     for n_steps in (0, 3):
         nlp, rows = initialized(n_steps)
@@ -206,14 +206,14 @@ def test_held_out_texts_choose_how_it_learns(best, initialized, capsys, monkeypa
     def remember(self, *args):
         original(self, *args)
         made.append(self)
-        if best == "nothing":  # a probe that is right, beside trainings that are not
+        if best == "not at all":  # a probe that is right, beside trainings that are not
             self.X[:, :3] += 99 * self.Y
 
     monkeypatch.setattr(tuning.Tuning, "__init__", remember)
     monkeypatch.setattr(tuning.Tuning, "learn", learn)
     monkeypatch.setattr(tuning.Tuning, "refit", refit)
     initialized(8)
-    said = "stays as it is" if best == "nothing" else f"learns {best} in 8 steps"
+    said = "stays as it is" if best == "not at all" else f"learns {best}, in 8 steps"
     assert said in capsys.readouterr().err
     assert way_of(made[0]) == tuning._WAYS[best]
     # Each half was held out for both trainings, and all texts are learned from then.
@@ -222,7 +222,7 @@ def test_held_out_texts_choose_how_it_learns(best, initialized, capsys, monkeypa
     assert {*halves[0][0]} | {*halves[2][0]} == {*range(36)}
     assert not {*halves[0][0]} & {*halves[2][0]}
     expected = (
-        [(list(range(36)), tuning._WAYS[best][0], 8)] if best != "nothing" else []
+        [(list(range(36)), tuning._WAYS[best][0], 8)] if best != "not at all" else []
     )
     assert whole == expected
 

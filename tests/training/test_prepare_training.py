@@ -99,7 +99,9 @@ def test_without_scores_the_last_state_is_kept(data, capsys, frequency, expected
     changes = {"max_steps": 4, "eval_frequency": frequency, "score_weights": weights}
     nlp = init_nlp(quick(data, **{f"training.{k}": v for k, v in changes.items()}))
     assert nlp.config["training"]["eval_frequency"] == expected
-    assert "model-best, which is the last state" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "model-best, which is the last state" in printed
+    assert ("Only the last step, 4, is" in printed) == (frequency != 2)
 
 
 def test_settings_that_would_do_nothing_are_refused(data):
