@@ -110,7 +110,7 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
     if frequency < 1:
         frequency, last = evaluation_steps(last, per_epoch)
         nlp.config["training"] |= {"eval_frequency": frequency, "max_steps": last}
-    elif _is_unscored(settings) and (frequency == 1 or last % frequency):
+    elif _is_unscored(settings) and (last % frequency or last > frequency == 1):
         # The last state is saved only if it is evaluated, and no score chooses others.
         nlp.config["training"]["eval_frequency"] = last
         print(
