@@ -75,7 +75,7 @@ class Tuning:
                 file=sys.stderr,
             )
             # The training that follows draws the same numbers as without it.
-            with torch.random.fork_rng():
+            with torch.random.fork_rng(range(torch.cuda.device_count())):
                 way = self.best_way(texts, n_halves, n_trials)
         by_contrast, kept = _WAYS[way]
         steps = f"{counted(n_steps, 'step')}, before the training loop"
