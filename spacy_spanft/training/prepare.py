@@ -73,7 +73,7 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
         start_from_probes(nlp, train, contrast)
     if _is_unscored(training):
         print(
-            "ℹ No score chooses model-best, which is the last state; SCORE stays 0. If "
+            "ℹ SCORE stays 0: no score chooses model-best, which is the last state. If "
             "nothing is held out, the other scores are those of the training texts.",
             file=sys.stderr,
         )
