@@ -12,7 +12,7 @@ from ..errors import SpanftError
 from ..pipeline.span_segmenter import DEFAULT_SEGMENTER, DEFAULT_SPANS_KEY
 from ..util import SEGMENTER, SPAN_BLOCKS
 from .encoders import Block, model_of, put_encoder
-from .templates import CURATED, LISTENERS, interpolated
+from .templates import CLASSIFIERS, CURATED, LISTENERS, interpolated
 
 PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
@@ -21,12 +21,10 @@ SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
 FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
 SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v2"
 
-# The factories whose models can pool spans, and whether their labels are exclusive.
-CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, "text_regressor": False}
-# These are changed by default, too; other components with a tok2vec can be named.
+# Changed by default, as CLASSIFIERS are; other components with a tok2vec can be named.
 _TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 # The settings of our baseline that mean the same over spans.
-_OF_TEXTS = ("summary", "pooler", "pair_separator", "class_weights", "label_smoothing")
+_SETTINGS = ("summary", "pooler", "pair_separator", "class_weights", "label_smoothing")
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
 _LISTENER = {"grad_factor": 1.0, "pooling": {"@layers": "reduce_mean.v1"}}
 
@@ -166,7 +164,7 @@ def _change(config: Config, plain: Config, name: str, settings: Block) -> str:
         before = model.get("@architectures", "spaCy's default")
         kept = {}
         if before == CLS_TEXTCAT:  # whose default is another summary
-            kept = {"summary": "cls", **{n: model[n] for n in _OF_TEXTS if n in model}}
+            kept = {"summary": "cls", **{n: model[n] for n in _SETTINGS if n in model}}
         component["model"] = {
             "@architectures": SPAN_TEXTCAT,
             "exclusive_classes": CLASSIFIERS[known["factory"]],

@@ -17,10 +17,8 @@ from ..training.probe import MOST_TEXTS
 from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
 from .sources import check_labels, data_format, read_data, summarize
-from .templates import REGRESSOR, TASKS
+from .templates import CLASSIFIERS, REGRESSOR, TASKS
 
-# The components that read [CLS] of the first window.
-_OF_TEXTS = ("textcat", "textcat_multilabel", REGRESSOR)
 # The windows of a classifier of long texts, in tokens, and the wordpieces of each.
 _LONG = {"window": 384, "stride": 288}
 _MAX_LENGTH = 512
@@ -79,7 +77,7 @@ def fit_training(
         case the span pooling learns nothing.
     """
     n_texts = len(data["train"].n_words)
-    is_text = TASKS[task].component in _OF_TEXTS
+    is_text = TASKS[task].component in CLASSIFIERS
     if is_text and n_texts <= MOST_TEXTS:
         config["initialize"]["after_init"]["probe"] = True
         if n_texts <= HANDFUL or task not in ("textcat", "textcat_multilabel"):
@@ -255,7 +253,7 @@ def _fit_steps(config: Config, n_texts: int) -> str:
 def _fit_window(config: Config, task: str, data: DataSummary) -> str | None:
     """Let a classifier read long texts in longer windows."""
     model = config["components"]["transformer"]["model"]
-    if TASKS[task].component not in _OF_TEXTS or "separator" in model:
+    if TASKS[task].component not in CLASSIFIERS or "separator" in model:
         return None
     spans = model.get("get_spans")  # spanft_encoder has none: its windows are as long
     longest = _LONG["window"] if spans is None else spans["stride"]

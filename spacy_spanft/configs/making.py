@@ -14,11 +14,11 @@ from ..training.gold import DataSummary
 from ..util import SEGMENTER, require
 from ..util.columns import SETTINGS, guess_of
 from ..util.pipelines import blank
-from .adding import CLASSIFIERS, add_spans
+from .adding import add_spans
 from .encoders import default_encoder, put_encoder
 from .fitting import fit_to_data
 from .sources import HELD_OUT, data_format, guess_columns, guess_task, set_sources
-from .templates import REGIMES, TASKS, base
+from .templates import CLASSIFIERS, REGIMES, TASKS, base
 
 
 class Made(NamedTuple):

@@ -18,6 +18,9 @@ from ..util.files import read_whole
 
 _FOLDER = Path(__file__).parent
 REGRESSOR = "text_regressor"
+# The components that read whole texts and can pool spans, and whether their labels
+# exclude each other.
+CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, REGRESSOR: False}
 CURATED = "curated_transformer"
 # The factories of components that share an encoder, and the listeners to each.
 LISTENERS = {

@@ -12,7 +12,7 @@ from spacy.training import Example
 from spacy.util import registry
 
 from ..configs.sources import SETTINGS_OF, data_format, refuse, table_columns
-from ..configs.templates import REGRESSOR
+from ..configs.templates import CLASSIFIERS, REGRESSOR
 from ..errors import SpanftError, reported, shown
 from ..training.readers.entities import CONLL_ENDING
 from ..training.readers.rows import DocBins
@@ -24,7 +24,6 @@ _DOC_BINS = "spacy.Corpus.v1"
 _CONLL = "spacy-spanft.ConllCorpus.v1"
 _DATASETS = ("spacy-spanft.DatasetCorpus.v1", "spacy-spanft.NerDataset.v1")
 _OURS = (_TABLE_CORPUS, _DOC_BINS, _CONLL, *_DATASETS)
-_OF_TEXTS = {"textcat", "textcat_multilabel", REGRESSOR}
 # Arguments of a config's reader that belong to its own file.
 _NOT_COLUMNS = ("@readers", "path", "format", "limit")
 
@@ -144,7 +143,7 @@ def corpus_of(
         refuse(typed.keys(), f"the reader {reader}")
         return {**block, "path": data}
     factories = {c.get("factory"): c for c in config["components"].values()}
-    if not factories.keys() & _OF_TEXTS and reader != _TABLE_CORPUS:
+    if not factories.keys() & CLASSIFIERS.keys() and reader != _TABLE_CORPUS:
         if kind == "table" and not CONLL_ENDING.search(data) and reader != _CONLL:
             raise SpanftError(
                 f"{shown(data)} cannot be read for this pipeline, which predicts no "
