@@ -73,9 +73,9 @@ def config_for_data(
         usual = {} if data_format(train) == "docbins" else columns
         is_named = typed.keys() | (columns.keys() - ({*SETTINGS} if usual else set()))
         named = {x: y for x, y in columns.items() if x in is_named}
-        found = guess_columns(dev, named, task, usual)
-        config["corpora"]["dev"] |= found
-        if note := guess_of(found, columns):
+        of_dev = guess_columns(dev, named, task, usual)
+        config["corpora"]["dev"] |= of_dev
+        if note := guess_of(of_dev, columns):
             detected.append(f"{dev}: {note}")
     contrast = settings.get("regime") is None
     data, notes, warnings, changes = fit_to_data(

@@ -85,7 +85,7 @@ class Tuning:
             every = np.arange(len(texts))
             self.learn(every, probe, n_steps, by_contrast)
             if kept < 1:
-                self.keep([1 * x for x in self.weights], kept)
+                self.keep(self.weights, kept)
             set_output(self.model, *self.refit(every)[:2])
 
     def best_way(self, texts: list[str], n_halves: int, n_steps: int) -> str:

@@ -161,6 +161,19 @@ def test_the_rate_and_what_counts(initialized, monkeypatch):
     assert len(gradients) == 2
 
 
+@pytest.mark.usefixtures("never_good")
+@pytest.mark.parametrize(("n_rows", "shares"), [(32, [0.2]), (33, [1, 0.5, 1, 0.5])])
+def test_a_handful_is_learned_at_a_low_rate(n_rows, shares, initialized, monkeypatch):
+    """So is cross-entropy alone, which is tried on two halves."""
+    taken = []
+    monkeypatch.setattr(
+        tuning, "learn_contrast", lambda *args, share, **how: taken.append(share)
+    )
+    monkeypatch.setattr(tuning, "_FEWEST_TO_CHOOSE", 33)
+    initialized(3, n_rows=n_rows)
+    assert taken[: len(shares)] == shares
+
+
 def test_a_nearly_perfect_probe_stays_as_it_is(initialized, capsys):
     initialized(3, n_rows=32)
     assert "'textcat' learns by contrast, in 3 steps" in capsys.readouterr().err

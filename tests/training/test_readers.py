@@ -131,6 +131,16 @@ def test_settings(nlp, write, name, rows, settings, expected):
     assert [list(cats) for _, cats in examples] == [list(cats) for _, cats in expected]
 
 
+def test_rejected_rows_are_left_out_unless_that_is_the_label(nlp, write):
+    answers = ("accept", "reject", "ignore")
+    text = "".join(f'{{"text": "a", "label": "x", "answer": "{x}"}}\n' for x in answers)
+    path = write("x.jsonl", text)
+    with pytest.warns(UserWarning, match="left out: 2"):
+        assert read(table_corpus(path), nlp) == [("a", {"x": 1.0})]
+    learned = read(table_corpus(path, label="answer"), nlp)
+    assert [max(cats, key=cats.get) for _, cats in learned] == [*answers]
+
+
 def test_pairs_and_scores_through_the_registry(pair_nlp, write):
     config = {"@readers": "spacy-spanft.TableCorpus.v1", "text": "a", "text_pair": "b"}
     config |= {"path": str(write("x.tsv", PAIRS)), "score": "label"}

@@ -171,9 +171,11 @@ def _whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[
     """Yield rows with their source, perhaps without incomplete ones: say how many."""
     n_rows = n_left_out = n_rejected = 0
     may_skip = columns.incomplete == "skip"
+    has_answers = "answer" not in (columns.text, columns.text_pair, columns.label)
     for row in rows:
         n_rows += 1
-        if row.cells.get("answer") in ("reject", "ignore"):  # as Prodigy writes
+        # As Prodigy writes, where it is not itself what is learned.
+        if has_answers and row.cells.get("answer") in ("reject", "ignore"):
             n_rejected += 1
             continue
         if row.problem and not (may_skip and row.cells):  # what is no JSON object
