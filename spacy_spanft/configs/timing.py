@@ -53,7 +53,7 @@ def training_seconds(made: Made) -> float:
     if start.get("probe"):
         n_predicted += n_train
     if contrast := start.get("contrast", 0):
-        n_halves, n_trials = to_choose(n_train, contrast)
+        n_halves, n_trials = to_choose(len(made.data["train"].texts), contrast)
         n_steps += contrast + 2 * n_halves * n_trials
         n_predicted += n_train * (1 + 3 * n_halves)
     per_text = _SHARE_OF_PREDICTION * steps / sum(map(len, batches))
