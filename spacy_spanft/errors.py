@@ -5,6 +5,7 @@ command line prints it alone, without a traceback.
 """
 
 import re
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -56,6 +57,11 @@ def reported(message: str, *errors: type[Exception]) -> Iterator[None]:
 def warn(message: str) -> None:
     """Warn of what the user may not have meant."""
     warnings.warn(message, stacklevel=3)
+
+
+def report(message: str) -> None:
+    """Print to the standard error, without characters that move the cursor."""
+    print(visible(message, keep="\n"), file=sys.stderr)
 
 
 _REPR = Repr()

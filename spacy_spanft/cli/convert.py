@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from ..errors import SpanftError, shown
+from ..errors import SpanftError, report, shown
 from ..ml.pairs import SEPARATOR
 from . import options as opt
-from .util import given, report, report_guess
+from .util import given, report_guess
 
 if TYPE_CHECKING:
     from spacy.tokens import DocBin

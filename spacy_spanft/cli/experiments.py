@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Option
 from wasabi.tables import table
 
-from ..errors import SpanftError, counted, listed
+from ..errors import SpanftError, counted, listed, report
 from ..util import require
 from ..util.files import check_folder
 from . import options as opt
-from .util import given, read_overrides, report, report_guess
+from .util import given, read_overrides, report_guess
 
 if TYPE_CHECKING:
     from ..experiments.plan import Run

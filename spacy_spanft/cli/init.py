@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from ..errors import SpanftError, visible
+from ..errors import SpanftError, report, visible
 from . import options as opt
-from .util import given, report
+from .util import given
 
 # The names of configs.TASKS and REGIMES, which take seconds to import.
 Pipeline = Literal["textcat", "textcat_multilabel", "pair", "score", "text_score", "ner", "bilou_ner", "spancat", "tagger"]  # noqa: E501  # fmt: skip

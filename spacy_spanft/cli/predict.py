@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from ..errors import counted
+from ..errors import counted, report
 from ..util.tables import Format
 from . import options as opt
-from .util import given, report, report_guess
+from .util import given, report_guess
 
 
 def predict_cli(

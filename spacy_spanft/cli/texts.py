@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from typer import Option
 from wasabi.tables import table
 
-from ..errors import LAYOUT, SpanftError, listed, shown, visible
+from ..errors import LAYOUT, SpanftError, listed, report, shown, visible
 from . import options as opt
-from .util import given, report, report_guess
+from .util import given, report_guess
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from typer import Argument, Context, Option
 
-from ..errors import SpanftError
+from ..errors import SpanftError, report
 from . import options as opt
-from .util import read_overrides, report, report_texts
+from .util import read_overrides, report_texts
 
 Unit = Literal["tokens", "words", "spans", "ngrams"]
 Precision = Literal["fp32", "fp16", "bf16"]

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from typer.core import TyperGroup
 
-from ..errors import SpanftError, reported, visible
+from ..errors import SpanftError, report, reported, visible
 
 # If set, errors are shown with their tracebacks.
 TRACEBACK = "SPANFT_TRACEBACK"
@@ -129,11 +129,6 @@ def _fail_for_file(error: OSError) -> NoReturn:
 def _fail(message: str, code: int = 1) -> NoReturn:
     report(f"✘ {message}")
     sys.exit(code)
-
-
-def report(message: str) -> None:
-    """Print to the standard error, without characters that move the cursor."""
-    print(visible(message, keep="\n"), file=sys.stderr)
 
 
 def given(**options: str | None) -> dict[str, str]:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
+# The weights, (n_labels, width), and the biases.
+Layer = tuple[Floats, Floats]
 # The inverse of the penalty, as scikit-learn's C.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 _LEAST_DEVIATION = 1e-6
@@ -43,7 +45,7 @@ def fit_probe(
 
 def fit_layer(
     X: Floats, Z: Floats, axes: Floats, Y: Floats, strength: float, exclusive: bool
-) -> tuple[Floats, Floats]:
+) -> Layer:
     """Fit a logistic regression to reduced features, and return it for all of X."""
     start = np.zeros((Y.shape[1], Z.shape[1]), "f"), np.zeros(Y.shape[1], "f")
     weights, b = _fit(Z, Y, strength, exclusive, start)
@@ -83,9 +85,7 @@ def folds_of(Y: Floats, texts: Sequence[Any], n_folds: int) -> NDArray[np.int64]
     return folds[[first[text] for text in texts]]
 
 
-def _fit(
-    Z: Floats, Y: Floats, strength: float, exclusive: bool, start: tuple[Floats, Floats]
-) -> tuple[Floats, Floats]:
+def _fit(Z: Floats, Y: Floats, strength: float, exclusive: bool, start: Layer) -> Layer:
     """Minimize the cross-entropy and the penalty of the weights."""
     W, b = (torch.tensor(x, requires_grad=True) for x in start)
     features, targets = torch.from_numpy(Z), torch.from_numpy(Y)

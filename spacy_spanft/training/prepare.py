@@ -1,6 +1,5 @@
 """What is set and checked between initialization and the first step."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -12,7 +11,7 @@ from spacy.training import Example
 from spacy.util import registry
 from thinc.api import Model
 
-from ..errors import SpanftError, check_number, warn
+from ..errors import SpanftError, check_number, report, warn
 from ..ml.cross_entropy import Weights, check_weight_names, target_layers
 from ..ml.layers.pooling import POOLER
 from ..ml.parameter_groups import listeners, models, shim_of, transformers
@@ -72,10 +71,9 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     if probe and train:
         start_from_probes(nlp, train, contrast)
     if _is_unscored(training):
-        print(
+        report(
             "ℹ SCORE stays 0: no score chooses model-best, which is the last state. If "
-            "nothing is held out, the other scores are those of the training texts.",
-            file=sys.stderr,
+            "nothing is held out, the other scores are those of the training texts."
         )
 
 
@@ -113,9 +111,7 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
     elif _is_unscored(settings) and (last % frequency or last > frequency == 1):
         # The last state is saved only if it is evaluated, and no score chooses others.
         nlp.config["training"]["eval_frequency"] = last
-        print(
-            f"ℹ Only the last step, {last:,}, is evaluated, and kept.", file=sys.stderr
-        )
+        report(f"ℹ Only the last step, {last:,}, is evaluated, and kept.")
     elif 0 < last < frequency:
         warn(
             f"[training] eval_frequency is {frequency:,}, but the last step is {last:,}"

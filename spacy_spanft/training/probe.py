@@ -4,7 +4,6 @@ Fine-tuning that starts from one keeps more of what the encoder knows (Kumar et 
 2022, "Fine-Tuning can Distort Pretrained Features"), which counts with few texts.
 """
 
-import sys
 from collections.abc import Sequence
 from random import Random
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..errors import SpanftError, counted
+from ..errors import SpanftError, counted, report
 from ..ml.parameter_groups import models
 from .contrast import HANDFUL, WITHOUT, check_contrast
 from .logistic import Floats, fit_probe, macro_f
@@ -65,14 +64,13 @@ def start_from_probes(
         else:
             metric, score = "macro F1", macro_f(predictions, Y, exclusive)
         nlp.meta.setdefault("probe", {})[name] = {metric: round(float(score), 4)}
-        print(
+        report(
             f"ℹ {name!r} starts from a linear probe of the encoder: {metric} "
             f"{100 * score:.1f} in cross-validation over "
-            f"{counted(len(labeled), 'training text')}.",
-            file=sys.stderr,
+            f"{counted(len(labeled), 'training text')}."
         )
         if contrast and score >= _NEARLY_PERFECT and not are_few:
-            print(f"ℹ The encoder of {name!r} stays as it is.", file=sys.stderr)
+            report(f"ℹ The encoder of {name!r} stays as it is.")
         elif contrast:
             Tuning(nlp, name, labeled, X, Y).run((W, b), contrast)
     if contrast and not nlp.meta.get("probe"):

@@ -1,6 +1,5 @@
 """An encoder learns before the training loop, in the way that suits its texts."""
 
-import sys
 from typing import Any, cast
 
 import numpy as np
@@ -11,10 +10,11 @@ from spacy.training import Example
 from spacy.util import minibatch
 from thinc.api import Model
 
-from ..errors import counted
+from ..errors import counted, report
 from .contrast import HANDFUL, encoder_weights, learn_contrast
 from .logistic import (
     Floats,
+    Layer,
     Rows,
     fit_layer,
     fit_probe,
@@ -62,17 +62,16 @@ class Tuning:
         self.frozen = [1 * x for x in self.weights]
         self.is_handful = len(examples) <= HANDFUL
 
-    def run(self, probe: tuple[Floats, Floats], n_steps: int) -> None:
+    def run(self, probe: Layer, n_steps: int) -> None:
         """Let the encoder learn, from a probe, and fit the last layer again."""
         way = next(iter(_WAYS))
         texts = [example.reference.text for example in self.examples]
         n_halves, n_trials = to_choose(len({*texts}), n_steps)
         if n_halves:
             trials = counted(2 * n_halves, "training")
-            print(
+            report(
                 f"ℹ How should the encoder of {self.name!r} learn? {trials} of "
-                f"{counted(n_trials, 'step')} try it on texts that are held out.",
-                file=sys.stderr,
+                f"{counted(n_trials, 'step')} try it on texts that are held out."
             )
             # The training that follows draws the same numbers as without it.
             with torch.random.fork_rng(range(torch.cuda.device_count())):
@@ -80,7 +79,7 @@ class Tuning:
         by_contrast, kept = _WAYS[way]
         steps = f"{counted(n_steps, 'step')}, before the training loop"
         how = f"learns {way}, in {steps}" if kept else "stays as it is"
-        print(f"ℹ The encoder of {self.name!r} {how}.", file=sys.stderr)
+        report(f"ℹ The encoder of {self.name!r} {how}.")
         if kept:
             every = np.arange(len(texts))
             self.learn(every, probe, n_steps, by_contrast)
@@ -108,16 +107,13 @@ class Tuning:
         Y = self.Y[tested]
         f = {way: macro_f(x[tested], Y, exclusive=True) for way, x in scores.items()}
         each = "; ".join(f"{way}: {100 * value:.1f}" for way, value in f.items())
-        print(
+        report(
             f"ℹ Macro F1 of {self.name!r} over {counted(len(Y), 'held-out text')}, if "
-            f"its encoder learns {each}. The likeliest labels decide.",
-            file=sys.stderr,
+            f"its encoder learns {each}. The likeliest labels decide."
         )
         return max(_WAYS, key=lambda way: _likelihood(scores[way][tested], Y))
 
-    def learn(
-        self, rows: Rows, probe: tuple[Floats, Floats], n_steps: int, by_contrast: bool
-    ) -> None:
+    def learn(self, rows: Rows, probe: Layer, n_steps: int, by_contrast: bool) -> None:
         """Train the encoder on some texts, from a probe of them."""
         width = self.model.get_ref("rows").get_dim("nO")
         length = np.linalg.norm(self.X[rows, -width:], axis=1).mean()
