@@ -45,21 +45,16 @@ def bilou_tagger(
     output, growing = resizable_output(exclusive=True, nO=nO)
     tags: Any = with_array(chain(fixed_dropout(dropout), growing))
     model: Any = chain(tok2vec, tags)
-    model.init = partial(init_tagger, tok2vec, output)
+    model.init = init_tagger
     model.set_ref("tok2vec", tok2vec)
     model.set_ref("output_layer", output)
     model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=growing)
     return model
 
 
-def init_tagger(
-    tok2vec: Tagger,
-    output: Model[Floats2d, Floats2d],
-    model: Tagger,
-    X: list[Doc] | None = None,
-    Y: Any = None,
-) -> None:
+def init_tagger(model: Tagger, X: list[Doc] | None = None, Y: Any = None) -> None:
     """Set up the model from the width of the vectors: no transformer needs to run."""
+    tok2vec, output = map(model.get_ref, ("tok2vec", "output_layer"))
     tok2vec.initialize(X=X)
     if model.has_dim("nO"):
         output.set_dim("nO", model.get_dim("nO"), force=True)
@@ -83,20 +78,27 @@ def tag_names(labels: Iterable[str]) -> list[str]:
 def best_tags(scores: Floats, lengths: Sequence[int], allowed: Allowed) -> Ints:
     """Return the tags of the highest sum of scores that make entities, (n_tokens,).
 
+    After O, L and U stands O, B or U of any label; after B and I stands I or L of the
+    same label. So the best way to each tag goes over one of two cases, and a step, of
+    all Docs side by side, costs as much as there are tags, not the square of it.
+
     scores (Floats): The logarithms of the probabilities, (n_tokens, n_tags), those of
         all Docs one after the other.
     lengths (Sequence[int]): The number of tokens of each Doc.
     """
     sizes = np.asarray(lengths, np.int64)
     scores = forbid(scores, sizes, allowed)
-    # Nothing is better than the best tag of each token, where those fit together.
-    tags = scores.argmax(axis=1)
-    doc = np.repeat(np.arange(len(sizes)), sizes)
-    is_bad = np.zeros(len(sizes), np.bool_)
-    is_bad[doc[~_fits(tags, sizes)]] = True
-    if is_bad.any():
-        again = is_bad[doc]
-        tags[again] = _viterbi(scores[again], sizes[is_bad])
+    steps = _steps(sizes)
+    came_from = np.zeros(scores.shape, np.int64)
+    best = scores[steps[0]].copy()
+    for rows in steps[1:]:
+        reached, came_from[rows] = _step(best[: len(rows)])
+        best[: len(rows)] = reached + scores[rows]
+    tags = np.zeros(len(scores), np.int64)
+    current = best.argmax(axis=1)
+    for rows in reversed(steps):
+        tags[rows] = current[: len(rows)]
+        current[: len(rows)] = came_from[rows, tags[rows]]
     return tags
 
 
@@ -151,42 +153,11 @@ def forbid(scores: Floats, sizes: Ints, allowed: Allowed) -> Floats:
     return scores
 
 
-def _fits(tags: Ints, sizes: Ints) -> Bools:
-    """Whether each tag may stand after the one before it."""
-    label, kind = _split(tags)
-    is_open = (kind == BEGIN) | (kind == INSIDE)
-    goes_on = (kind == INSIDE) | (kind == LAST)
-    before = np.roll(np.where(is_open, label, -1), 1)
-    # `forbid` left nothing open at the end of a Doc, nor going on at its start.
-    return before == np.where(goes_on, label, -1)
-
-
-def _viterbi(scores: Floats, sizes: Ints) -> Ints:
-    """Return the best sequence of each Doc, all Docs side by side, token by token.
-
-    After O, L and U stands O, B or U of any label; after B and I stands I or L of the
-    same label. So the best way to each tag goes over one of two cases, and a step costs
-    as much as there are tags, not the square of it.
-    """
-    steps = _steps(sizes)
-    came_from = np.zeros(scores.shape, np.int64)
-    best = scores[steps[0]].copy()
-    for rows in steps[1:]:
-        reached, came_from[rows] = _step(best[: len(rows)])
-        best[: len(rows)] = reached + scores[rows]
-    tags = np.zeros(len(scores), np.int64)
-    current = best.argmax(axis=1)
-    for rows in reversed(steps):
-        tags[rows] = current[: len(rows)]
-        current[: len(rows)] = came_from[rows, tags[rows]]
-    return tags
-
-
 def _steps(sizes: Ints) -> list[Ints]:
     """Return the first token of each Doc, then each second one, longest Docs first."""
     order = np.argsort(-sizes, kind="stable")
     starts, lengths = (np.cumsum(sizes) - sizes)[order], sizes[order]
-    counts = np.searchsorted(-lengths, -np.arange(int(lengths[0])))
+    counts = np.searchsorted(-lengths, -np.arange(max(1, int(lengths[0]))))
     return [starts[:n] + step for step, n in enumerate(counts.tolist())]
 
 
@@ -211,7 +182,7 @@ def entity_probabilities(
     scores: Floats,
     lengths: Sequence[int],
     allowed: Allowed,
-    entities: Sequence[Sequence[Entity]],
+    entities: list[list[Entity]],
 ) -> list[Floats]:
     """Compute the probability of each entity: the share of the sequences that have it.
 
@@ -219,25 +190,19 @@ def entity_probabilities(
     by the sum of that over all sequences that make entities. What they have before a
     token and after it is added up once (forward-backward).
 
-    entities (Sequence[Sequence[Entity]]): The entities of each Doc; for the other
+    entities (list[list[Entity]]): The entities of each Doc; for the other
         arguments see `best_tags`.
     RETURNS (list[Floats]): Their probabilities, (n_entities,) for each Doc.
     """
-    probabilities: list[Floats] = [np.zeros(0) for _ in entities]
-    # Only Docs with entities have anything to add up.
-    full = np.flatnonzero([len(of_doc) for of_doc in entities])
-    if not len(full):
-        return probabilities
     sizes = np.asarray(lengths, np.int64)
-    is_full = np.isin(np.arange(len(sizes)), full)
-    scores = forbid(scores, sizes, allowed)[np.repeat(is_full, sizes)]
-    before, after = _sums(scores, sizes[full])
-    last = np.cumsum(sizes[full]) - 1
-    totals = np.logaddexp.reduce(before[last], axis=1)
-    starts = (last - sizes[full] + 1).tolist()
-    for i, start, total in zip(full.tolist(), starts, totals, strict=True):
-        logs = [_log_sum(each, start, scores, before, after) for each in entities[i]]
-        probabilities[i] = np.exp(np.minimum(np.array(logs) - total, 0.0))
+    scores = forbid(scores, sizes, allowed)
+    before, after = _sums(scores, sizes)
+    ends = np.cumsum(sizes).tolist()
+    probabilities: list[Floats] = []
+    for end, size, of_doc in zip(ends, lengths, entities, strict=True):
+        total = np.logaddexp.reduce(before[end - 1 : end].ravel())
+        logs = [_log_sum(each, end - size, scores, before, after) for each in of_doc]
+        probabilities.append(np.exp(np.minimum(np.array(logs) - total, 0.0)))
     return probabilities
 
 

@@ -1,7 +1,7 @@
 """The component `bilou_ner`: named entities by a tag of each token."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from thinc.types import Floats2d
 
 from ..errors import SpanftError, check_number, check_setting, listed, shown, warn
 from ..ml.bilou import (
-    KINDS,
     OUT,
     Allowed,
     Bools,
@@ -171,24 +170,19 @@ class BilouNER(TrainablePipe):
         logs = np.log(np.maximum(shares, np.finfo(shares.dtype).tiny))
         allowed = allowed_tags(docs)
         best = best_tags(logs, lengths, allowed)
-        ends = np.cumsum([0, *lengths]).tolist()
-        spans = [spans_of_tags(best[start:end]) for start, end in pairwise(ends)]
+        spans = [spans_of_tags(x) for x in np.split(best, np.cumsum(lengths)[:-1])]
         if self.scores_key is None and not self.threshold:
             return [Entities(of_doc, None) for of_doc in spans]
         scores = entity_probabilities(logs, lengths, allowed, spans)
-        return [
-            _above(self.threshold, *pair) for pair in zip(spans, scores, strict=True)
-        ]
+        pairs = zip(spans, scores, strict=True)
+        return [_above(self.threshold, *pair) for pair in pairs]
 
     def set_annotations(self, docs: Iterable[Doc], scores: Sequence[Entities]) -> None:
         """Write the entities, beside those that are there already."""
         labels = [self.vocab.strings.add(label) for label in self.labels]
         written: set[Doc] = set()
         for doc, entities in zip(docs, scores, strict=True):
-            spans = [
-                Span(doc, start, end, label=labels[label])
-                for start, end, label in entities.spans
-            ]
+            spans = [Span(doc, a, b, label=labels[i]) for a, b, i in entities.spans]
             if doc not in written:  # it may stand in a batch twice
                 _write_entities(doc, spans)
                 written.add(doc)
@@ -205,23 +199,15 @@ class BilouNER(TrainablePipe):
         """
         examples = list(examples)
         validate_examples(examples, "BilouNER.get_loss")
-        shares: Any = self.model.ops.xp.concatenate(scores)
-        loss, d_shares = cross_entropy(
-            self.model.ops,
-            shares,
-            self._truths(examples),
-            self._weights(),
-            self.label_smoothing,
-        )
-        ends = np.cumsum([0, *(len(eg.predicted) for eg in examples)]).tolist()
-        return loss, [d_shares[start:end] for start, end in pairwise(ends)]
+        ops: Any = self.model.ops
+        wanted = self._truths(examples), self._weights(), self.label_smoothing
+        loss, d_shares = cross_entropy(ops, ops.xp.concatenate(scores), *wanted)
+        return loss, ops.unflatten(d_shares, [len(eg.predicted) for eg in examples])
 
     def _weights(self) -> list[float]:
         """Return how much each tag counts."""
-        outside, *weights = (
-            self.class_weights.get(label, 1.0) for label in ("O", *self.labels)
-        )
-        return [outside, *(weight for weight in weights for _ in KINDS)]
+        tags = tag_names(self.labels)
+        return [self.class_weights.get(tag[2:] or "O", 1.0) for tag in tags]
 
     def _warn_of_unlearnable(self, examples: Iterable[Example]) -> None:
         """Warn of gold entities that cannot be predicted."""
