@@ -134,9 +134,8 @@ def _remarks(reasons: Reasons) -> list[str]:
     if not rest:
         return []
     exact = reasons.total - reasons.bias - sum(sums.values())
-    return [
-        f"Exact: {signed(exact)}. Estimated by deleting each part: {', '.join(rest)}."
-    ]
+    estimated = f"Estimated by deleting each part: {', '.join(rest)}."
+    return [f"Exact: {signed(exact)}. {estimated}"]
 
 
 def _parts(doc: Doc, reasons: Reasons) -> list[dict[str, Any]]:

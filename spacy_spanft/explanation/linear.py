@@ -53,9 +53,8 @@ def pull_back(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     if layer.name.startswith("with_nonempty("):
         # None of what is pooled is in the sequences without rows.
         is_full = X.lengths > 0
-        return pull_back(
-            children[0], Ragged(X.dataXd, X.lengths[is_full]), D[:, is_full]
-        )
+        full = Ragged(X.dataXd, X.lengths[is_full])
+        return pull_back(children[0], full, D[:, is_full])
     raise cannot_explain(layer.name)
 
 

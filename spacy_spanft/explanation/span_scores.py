@@ -51,11 +51,8 @@ def explain_spans(pipe: Any, docs: list[Doc], _: Any) -> Iterator[Explanation]:
         yield Explanation(doc, labels, not last, spans, trace)
 
 
-def _of_span(
-    reducer: Model[Any, Any], output: Model[Any, Any], vectors: Any, span: Span
-) -> Contributions:
-    W: Any = output.get_param("W")
-    b: Any = output.get_param("b")
+def _of_span(reducer: Any, output: Any, vectors: Any, span: Span) -> Contributions:
+    W, b = map(output.get_param, "Wb")
     length = output.ops.asarray1i([len(span)])
     tokens = Ragged(vectors[span.start : span.end], length)
     logits = (reducer.predict(tokens) @ W.T + b)[0]
@@ -82,16 +79,11 @@ def explain_entities(pipe: BilouNER, docs: list[Doc], _: Any) -> Iterator[Explan
 
 
 def _of_entity(
-    output: Model[Any, Any],
-    tokens: Any,
-    features: Any,
-    pull: Callable[[Any], Any],
-    span: Span,
+    output: Any, tokens: Any, features: Any, pull: Callable[[Any], Any], span: Span
 ) -> Contributions:
     """Pull the sums of a span's tags back to the tokens through their features."""
-    ops: Any = output.ops
-    W: Any = output.get_param("W")
-    b: Any = output.get_param("b")
+    ops = output.ops
+    W, b = map(output.get_param, "Wb")
     tags = ops.xp.asarray(_tags((len(W) - 1) // len(KINDS), len(span)))
     D = ops.alloc3f(len(tags), *features.shape)
     D[:, span.start : span.end] = W[tags]
@@ -111,9 +103,7 @@ def _tags(n_labels: int, n_tokens: int) -> Ints:
     return np.vstack([of_labels, np.full((1, n_tokens), OUT)])
 
 
-def _vectors(
-    tok2vec: Model[Any, Any], docs: list[Doc]
-) -> Iterator[tuple[Any, Any, Callable[[Any], Any]]]:
+def _vectors(tok2vec: Any, docs: list[Doc]) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the tokens of each Doc, their features, and the way back."""
     if not any(map(len, docs)):
         yield from ((None, None, lambda D: D) for _ in docs)
@@ -152,9 +142,7 @@ def _to_tokens(layer: Model[Any, Any], doc: Doc, tokens: Sequences, D: Any) -> A
     return d_tokens + D[:, :, :width] if width else d_tokens
 
 
-def _contributions(
-    ops: Any, tokens: list[Any], added: Any, logits: Any
-) -> Contributions:
+def _contributions(ops: Any, tokens: Any, added: Any, logits: Any) -> Contributions:
     """Name what tokens add, (n_labels, n_tokens), and leave the rest to the bias."""
     added, logits = ops.to_numpy(added).T, ops.to_numpy(logits)
     parts = [Part(token.text, token.i, token.i + 1) for token in tokens]

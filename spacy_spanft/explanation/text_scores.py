@@ -55,21 +55,18 @@ def explain_texts(pipe: Any, docs: list[Doc], delete: Delete) -> Iterator[Explan
 
 
 def _lost(
-    model: Model[Any, Any],
-    made: Contributions,
-    delete: Callable[[list[Part]], Iterator[Doc]],
+    model: Any, made: Contributions, delete: Callable[[list[Part]], Iterator[Doc]]
 ) -> Floats:
     """Return what the logits lose without each part, (n_parts, n_labels)."""
     output, ops = model.get_ref("output_layer"), model.ops
-    W, b = (output.get_param(name) for name in ("W", "b"))
+    W, b = map(output.get_param, "Wb")
     logits = []
     for docs in minibatch(delete(made.parts), _N_DELETED):
         pooled = model.get_ref("pooled").predict(model.get_ref("rows").predict(docs))
         # `zeros_for_nothing` scores a text of which nothing is left 0.
         scored = (pooled @ W.T + b) * pooled.any(axis=1, keepdims=True)
         logits.append(ops.to_numpy(scored))
-    lost: Floats = made.logits - np.concatenate(logits)
-    return lost
+    return made.logits - np.concatenate(logits)
 
 
 def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributions:
@@ -80,9 +77,8 @@ def contributions(model: Model[Any, Any], X: DocRows, pooled: Any) -> Contributi
     ops: Any = model.ops
     layers = model.get_ref("pooled")
     pool, *beside = [layers] if layers.name in POOLS else layers.layers
-    output = model.get_ref("output_layer")
-    W: Any = output.get_param("W")
-    b: Any = output.get_param("b")
+    output: Any = model.get_ref("output_layer")
+    W, b = map(output.get_param, "Wb")
     pieces, sequences = pieces_of(pool, X)
     parts = name_parts(X, pieces, pool)
     whole_text, similarity = np.zeros((2, len(W)), "f")
