@@ -150,8 +150,6 @@ def piece_of_token(spans: Ints, n_tokens: int) -> Ints:
 
 def _first_window(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
     """Return which rows are in the first window that has their token."""
-    if not len(rows):
-        return np.zeros(0, np.bool_)
     window = rows // encoding.width
     has_rows = encoding.n_rows > 0
     starts = np.cumsum(encoding.n_rows) - encoding.n_rows

@@ -1,19 +1,18 @@
 """Cross-entropy with weights of classes and smoothed labels."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..errors import SpanftError, check_number, listed, shown
-from .layers.sequences import upload
+from .alignment import Ints
+from .layers.sequences import Applied, Layer, upload
 
 Weights = dict[str, float]
 ClassWeights = dict[str, float] | list[Any] | Literal["balanced"] | None
-Targets = Model[Floats2d, Floats2d]
 NAME = "label_targets"
 
 
@@ -61,16 +60,12 @@ def softmax_gradient(probabilities: Any, targets: Any, weights: Any) -> Any:
 
 
 def cross_entropy(
-    ops: Any,
-    probabilities: Any,
-    truths: NDArray[np.int64],
-    weights: Sequence[float],
-    smoothing: float,
+    ops: Any, probabilities: Any, truths: Ints, weights: list[float], smoothing: float
 ) -> tuple[float, Any]:
     """Compute the loss, summed, and its gradient with respect to the logits.
 
     probabilities (Floats2d): The softmax, (n, n_classes).
-    truths (NDArray): The number of each class, -1 where nothing is known, (n,).
+    truths (Ints): The number of each class, -1 where nothing is known, (n,).
     """
     known = np.flatnonzero(truths >= 0)
     rows, columns = upload(ops, known, truths[known])
@@ -78,7 +73,7 @@ def cross_entropy(
     targets = ops.xp.zeros_like(predicted)
     targets[ops.xp.arange(len(known)), columns] = 1
     targets = smoothed(targets, smoothing, predicted.shape[1])
-    class_weights = ops.asarray1f(list(weights))
+    class_weights = ops.asarray1f(weights)
     gradient = ops.xp.zeros_like(probabilities)
     gradient[rows] = softmax_gradient(predicted, targets, class_weights)
     logs = ops.xp.log(ops.xp.maximum(predicted, np.finfo(predicted.dtype).tiny))
@@ -87,7 +82,7 @@ def cross_entropy(
 
 def label_targets(
     exclusive: bool, class_weights: ClassWeights, label_smoothing: float
-) -> Targets:
+) -> Layer:
     """Make a layer that changes no score, and only their gradient.
 
     spaCy's `textcat` knows neither setting. Its gradient is predicted minus true, which
@@ -107,14 +102,12 @@ def label_targets(
     return Model(NAME, forward_targets, attrs=attrs)
 
 
-def target_layers(model: Model[Any, Any]) -> Iterator[Targets]:
+def target_layers(model: Model[Any, Any]) -> Iterator[Layer]:
     """Yield the layers of this kind in a model."""
     return (layer for layer in model.walk() if layer.name == NAME)
 
 
-def forward_targets(
-    model: Targets, X: Floats2d, is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+def forward_targets(model: Layer, X: Floats2d, is_train: bool) -> Applied:
     """Return the scores as they are."""
     if is_train and model.attrs["weights"] is None:
         raise SpanftError(
@@ -125,7 +118,7 @@ def forward_targets(
     return X, lambda dY: _gradient(model, X, dY)
 
 
-def _gradient(model: Targets, X: Any, dY: Any) -> Any:
+def _gradient(model: Layer, X: Any, dY: Any) -> Any:
     """Replace the truth in the gradient by the weighted and smoothed truth."""
     ops: Any = model.ops
     known = model.attrs["weights"]

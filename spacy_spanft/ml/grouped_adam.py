@@ -99,7 +99,17 @@ class GroupedAdam(Optimizer):
 
     def rate_and_decay(self, key: Key) -> tuple[float, float]:
         """Return the learning rate and the weight decay of a parameter."""
-        group = self._group_of(key)
+        if key not in self._groups:
+            # Also when a component got new labels, and with them new parameters.
+            self._groups.update(groups_with(key))
+        if key not in self._groups:
+            raise SpanftError(
+                "spacy-spanft.GroupedAdam.v1 does not know the parameter "
+                f"{key[1]!r}. Set [training.before_update] to the callback "
+                "spacy-spanft.group_parameters.v1, or in a training loop of your "
+                "own, call spacy_spanft.training.regimes.bind(nlp)."
+            )
+        group = self._groups[key]
         has_own = group.part in self._own_rates
         rate = getattr(self, f"{group.part}_rate") if has_own else self.learn_rate
         if group.part == "transformer" and self.layer_decay != 1.0:
@@ -111,20 +121,6 @@ class GroupedAdam(Optimizer):
             rate *= self.layer_decay**group.depth
         is_spared = group.is_bias_or_norm and not self.decay_biases_and_norms
         return rate, 0.0 if is_spared else self.L2
-
-    def _group_of(self, key: Key) -> ParameterGroup:
-        if key not in self._groups:
-            # Also when a component got new labels, and with them new parameters.
-            groups = groups_with(key)
-            if not groups:
-                raise SpanftError(
-                    "spacy-spanft.GroupedAdam.v1 does not know the parameter "
-                    f"{key[1]!r}. Set [training.before_update] to the callback "
-                    "spacy-spanft.group_parameters.v1, or in a training loop of your "
-                    "own, call spacy_spanft.training.regimes.bind(nlp)."
-                )
-            self._groups.update(groups)
-        return self._groups[key]
 
 
 Named = Iterable[tuple[str, torch.nn.Parameter]]

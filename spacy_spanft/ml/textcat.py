@@ -10,11 +10,11 @@ from thinc.types import Floats2d, Ragged
 
 from ..errors import SpanftError
 from .cross_entropy import ClassWeights, label_targets
-from .layers.encoder_rows import encoder_rows
+from .layers.encoder_rows import Pool, encoder_rows
 from .layers.pair_match import pair_match
-from .layers.pooling import Pooling
 from .layers.scoring import fixed_dropout, resizable_output, zeros_for_nothing
-from .layers.span_pool import Pool, Summary, span_pool, text_pool, text_vector
+from .layers.sequences import Pooling
+from .layers.span_pool import Summary, span_pool, text_pool, text_vector
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
 TextCat = Model[list[Doc], Floats2d]
@@ -136,7 +136,7 @@ def _classifier(
     pooled = cast(Pool, concatenate(*parts, *matches))
     classified = zeros_for_nothing(chain(fixed_dropout(dropout), scores))
     model: Any = chain(rows, pooled, classified)
-    model.init = partial(init, len(parts) + len(matches), len(matches))
+    model.init = init
     model.set_ref("rows", rows)
     model.set_ref("pooled", pooled)
     model.set_ref("scores", scores)
@@ -151,25 +151,20 @@ def _classifier(
     return model
 
 
-def init(
-    n_parts: int,
-    n_matches: int,
-    model: TextCat,
-    X: list[Doc] | None = None,
-    Y: Floats2d | None = None,
-) -> None:
+def init(model: TextCat, X: list[Doc] | None = None, Y: Floats2d | None = None) -> None:
     """Set up the model from the width of the encoder: no transformer needs to run."""
     rows, pooled, scores = map(model.get_ref, ("rows", "pooled", "scores"))
     rows.initialize(X=X)
+    parts = pooled.layers if "|" in pooled.name else [pooled]
     width = rows.get_dim("nO")
     row = Ragged(model.ops.alloc2f(1, width), model.ops.asarray1i([1]))
-    for part in pooled.layers if n_parts > 1 else [pooled]:
+    for part in parts:
         part.initialize(X=row)
-    features = model.ops.alloc2f(1, width * n_parts)
+    features = model.ops.alloc2f(1, width * len(parts))
     if Y is not None and model.has_dim("nO") is None:
         model.set_dim("nO", Y.shape[1])
     scores.initialize(X=features, Y=Y)
-    if n_matches:
+    if n_matches := sum(part.name == "pair_match" for part in parts):
         # A random guess would have to be unlearned.
         output = model.get_ref("output_layer")
         W: Any = output.get_param("W")

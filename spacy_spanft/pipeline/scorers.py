@@ -36,11 +36,9 @@ def make_classification_scorer(positive_label: str | None = None) -> ScoreExampl
             )
         settings = {**settings, "positive_label": positive, "multi_label": False}
         scores = Scorer.score_cats(examples, "cats", **settings)
-        gold, guess = [], []
-        for example in examples:
-            if example.reference.cats and example.predicted.cats:
-                gold.append(_best(example.reference.cats))
-                guess.append(_best(example.predicted.cats))
+        full = [eg for eg in examples if eg.reference.cats and eg.predicted.cats]
+        gold = [_best(eg.reference.cats) for eg in full]
+        guess = [_best(eg.predicted.cats) for eg in full]
         return {**scores, **classification_scores(gold, guess, positive)}
 
     return score

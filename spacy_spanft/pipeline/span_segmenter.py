@@ -158,8 +158,7 @@ class SpanSegmenter(Pipe):
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Return the data of the segmenter; exclude "segmenter" to leave it out."""
-        data: bytes = util.to_bytes(self._parts("to_bytes"), exclude)
-        return data
+        return util.to_bytes(self._parts("to_bytes"), exclude)
 
     def from_bytes(
         self, data: bytes, *, exclude: Iterable[str] = ()

@@ -23,6 +23,7 @@ from ..util.pipelines import batches_of
 _MAX_TOKENS = 2**16
 
 _TORCH_OPS = TorchOps()
+GetExamples = Callable[[], Iterable[Example]]
 
 
 @dataclass
@@ -186,10 +187,7 @@ class SpanftEncoder(Tok2Vec):
         super().finish_update(sgd)
 
     def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Language | None = None,
+        self, get_examples: GetExamples, *, nlp: Language | None = None
     ) -> None:
         """Load the encoder, if there is none yet, and find the listeners."""
         self.model.initialize()

@@ -41,13 +41,8 @@ def segment_suggester(
 
 def _candidates(doc: Doc, spans_key: str, min_size: int, max_size: int) -> Ints:
     sizes = range(min_size, min(max_size, len(doc)) + 1)
-    grams = [_ngrams(len(doc), size) for size in sizes]
+    grams = [np.add.outer(np.arange(len(doc) - size + 1), [0, size]) for size in sizes]
     segments = np.unique(read_spans(doc, spans_key), axis=0)
     length = segments[:, 1] - segments[:, 0]
     is_new = (length > 0) & ((length < min_size) | (length > max_size))
     return np.concatenate([*grams, segments[is_new]])
-
-
-def _ngrams(n_tokens: int, size: int) -> Ints:
-    starts = np.arange(n_tokens - size + 1)
-    return np.stack([starts, starts + size], axis=1)

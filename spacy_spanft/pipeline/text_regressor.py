@@ -1,6 +1,5 @@
 """The component `text_regressor`: a score for each text, such as 0 to 5."""
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model
 
-from ..errors import SpanftError, shown
+from ..errors import SpanftError, check_setting, shown
 from ..ml.cross_entropy import target_layers
 
 
@@ -52,11 +51,8 @@ class TextRegressor(MultiLabel_TextCategorizer):
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         """Make the component."""
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise SpanftError(
-                f"The lowest score is {shown(low)} and the highest {shown(high)}, but "
-                "the first must be a number below the second."
-            )
+        is_range = float("-inf") < low < high < float("inf")
+        check_setting("high", high, is_range, f"a number above low = {low}")
         if model.attrs.get("multi_label") is False:
             raise SpanftError(
                 f"The model of {name!r} would always be sure of its only label. Set "

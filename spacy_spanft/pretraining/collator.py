@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SpanftError, check_setting
-from .masking import MAX_SHARE, Masking, Positions, choose
+from .masking import MAX_SHARE, Masking, Positions, Random, choose
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,7 +47,7 @@ class SpanMaskingCollator:
     masking: Masking = "spans"
     share: float = 0.15
     seed: int = 0
-    _is_special: NDArray[np.bool_] = field(init=False, repr=False)
+    _special: list[int] = field(init=False, repr=False)
     _ordinary: NDArray[np.int64] = field(init=False, repr=False)
     _tells_words: bool = field(init=False, repr=False)
 
@@ -58,11 +58,9 @@ class SpanMaskingCollator:
         check_setting("masking", self.masking, self.masking in units, f"in {units}")
         is_share = 0 < self.share <= MAX_SHARE
         check_setting("share", self.share, is_share, f"over 0, up to {MAX_SHARE}")
-        special = self.tokenizer.all_special_ids
-        every = [*self.tokenizer.get_vocab().values(), *special]
-        self._is_special = np.zeros(max(every) + 1, np.bool_)
-        self._is_special[special] = True
-        self._ordinary = np.setdiff1d(every, special)
+        self._special = self.tokenizer.all_special_ids
+        every = [*self.tokenizer.get_vocab().values()]
+        self._ordinary = np.setdiff1d(every, self._special)
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, "Tensor"]:
         """Return a batch: input_ids, attention_mask, labels, and any token types."""
@@ -99,10 +97,7 @@ class SpanMaskingCollator:
         return Masked(masked, labels)
 
     def _choose(
-        self,
-        ids: NDArray[np.int64],
-        feature: Mapping[str, Any],
-        random: np.random.Generator,
+        self, ids: Positions, feature: Mapping[str, Any], random: Random
     ) -> Iterator[tuple[int, int]]:
         """Yield the spans to mask, in tokens, run by run of words that may be."""
         words = words_of(feature, self.tokenizer, self._tells_words)
@@ -111,7 +106,7 @@ class SpanMaskingCollator:
         segments = words
         if self.masking == "ngrams":
             segments = np.asarray(feature["segment_ids"])
-        may_not = self._is_special[ids] | (words == NO_WORD)
+        may_not = np.isin(ids, self._special) | (words == NO_WORD)
         starts = _starts(words)  # the first token of each word, and the end
         may = ~np.logical_or.reduceat(may_not, starts[:-1]) if len(ids) else may_not
         is_piece = np.isin(starts, _starts(segments))
@@ -126,7 +121,7 @@ class SpanMaskingCollator:
             yield from zip(firsts, lasts, strict=True)
 
 
-def _draw_fates(n_spans: int, random: np.random.Generator) -> NDArray[np.float64]:
+def _draw_fates(n_spans: int, random: Random) -> NDArray[np.float64]:
     """Draw evenly from 0 to 1, but far apart: the shares of the fates vary less."""
     steps = random.permutation(n_spans) / max(1, n_spans)
     return (random.random() + steps) % 1.0

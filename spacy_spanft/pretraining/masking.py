@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 Masking: TypeAlias = Literal["tokens", "words", "spans", "ngrams"]
 Positions: TypeAlias = NDArray[np.int64]
+Random: TypeAlias = np.random.Generator
 
 # Joshi et al. (2020), 3.1: the mean of this is 3.8 words.
 P_STOP = 0.2
@@ -51,11 +52,11 @@ def _tables(longest: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.cumsum(lengths)[:-1], np.cumsum(debts)[:-1]
 
 
-def _budget(n_words: int, share: float, random: np.random.Generator) -> int:
+def _budget(n_words: int, share: float, random: Random) -> int:
     return int(share * n_words + random.random())
 
 
-def choose_spans(n_words: int, share: float, random: np.random.Generator) -> Chosen:
+def choose_spans(n_words: int, share: float, random: Random) -> Chosen:
     """Choose spans of random lengths at random places.
 
     In a run of less than 13 words (for 15%) not every length has room, so the lengths
@@ -74,9 +75,7 @@ def choose_spans(n_words: int, share: float, random: np.random.Generator) -> Cho
     return Chosen(_arrange(n_words, lengths, random), lengths)
 
 
-def _arrange(
-    n_words: int, lengths: Positions, random: np.random.Generator
-) -> Positions:
+def _arrange(n_words: int, lengths: Positions, random: Random) -> Positions:
     """Put spans anywhere, in their order: all arrangements are equally likely."""
     n_spans = len(lengths)
     if not n_spans:
@@ -87,7 +86,7 @@ def _arrange(
     return slots + np.cumsum(lengths) - lengths
 
 
-def choose_words(n_words: int, share: float, random: np.random.Generator) -> Chosen:
+def choose_words(n_words: int, share: float, random: Random) -> Chosen:
     """Choose single words; they may stand side by side."""
     budget = _budget(n_words, share, random)
     words = random.choice(n_words, budget, replace=False, shuffle=False)
@@ -96,7 +95,7 @@ def choose_words(n_words: int, share: float, random: np.random.Generator) -> Cho
 
 
 def choose_ngrams(
-    bounds: Positions, sizes: Positions, share: float, random: np.random.Generator
+    bounds: Positions, sizes: Positions, share: float, random: Random
 ) -> Chosen:
     """Choose n-grams, and single words where there are not enough of them.
 
@@ -125,11 +124,7 @@ def choose_ngrams(
 
 
 def choose(
-    masking: Masking,
-    bounds: Positions,
-    sizes: Positions,
-    share: float,
-    random: np.random.Generator,
+    masking: Masking, bounds: Positions, sizes: Positions, share: float, random: Random
 ) -> Chosen:
     """Choose what is masked in one run; see `choose_ngrams`."""
     if masking == "ngrams":

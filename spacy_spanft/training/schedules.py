@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from confection import Config
 from spacy.training import Example
+from thinc import schedules
 
 from ..errors import SpanftError, check_number
 from .gold import blocks_in
@@ -125,10 +126,5 @@ def _rates(
     start = first_step(start_share, max_steps)
     n_steps = max_steps + 1 - start
     n_warmup = int(warmup_share * n_steps)
-    yield from (0.0 for _ in range(start))
-    for step in range(n_warmup):
-        yield initial_rate * step / n_warmup
-    for step in range(n_warmup, n_steps):
-        yield initial_rate * (n_steps - step) / (n_steps - n_warmup)
-    while True:
-        yield 0.0
+    rates = schedules.warmup_linear(initial_rate, n_warmup, n_steps)
+    yield from schedules.constant_then(0.0, start, rates)

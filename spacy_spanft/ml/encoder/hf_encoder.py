@@ -24,7 +24,7 @@ from torch.nn import Embedding
 from ...errors import SpanftError
 from ..alignment import Encoding, Ints, encoding_of_tokens, real_rows, rows_of_windows
 from ..grouped_adam import can_fuse, fused_step
-from ..layers.encoder_rows import DocRows
+from ..layers.encoder_rows import DocRows, Encoded, ToRows
 from ..pairs import warn_of_single
 from ..parameter_groups import shim_of
 from .loading import (
@@ -41,7 +41,6 @@ from .loading import (
 from .sharing import replace_listener_cfg
 from .wordpieces import Window, cut_windows, encoding_of, micro_batches
 
-HfEncoder = Model[list[Doc], DocRows]
 NAME = "hf_encoder"
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 # What a micro-batch costs beside its rows, in rows: a GPU is slow to start.
@@ -62,7 +61,7 @@ def huggingface_encoder(
     gradient_checkpointing: bool = False,
     compile: bool = False,
     trust_remote_code: Literal[False] = False,
-) -> HfEncoder:
+) -> ToRows:
     """Build `spacy-spanft.HuggingFaceEncoder.v1`, for the component `spanft_encoder`.
 
     It encodes a Doc as its tokenizer does: a long one in windows that overlap, so that
@@ -170,14 +169,14 @@ class EncoderShim(PyTorchShim):
         self,
         windows: Sequence[Window],
         lengths: Ints,
-        groups: Sequence[Ints],
+        groups: list[Ints],
         is_train: bool,
     ) -> tuple[torch.Tensor, Callable[[torch.Tensor], None]]:
         """Compute the vectors of wordpieces, one micro-batch after the other.
 
         windows (Sequence[Window]): The windows to encode.
         lengths (Ints): The number of wordpieces of each, (n_windows,).
-        groups (Sequence[Ints]): The windows of each micro-batch.
+        groups (list[Ints]): The windows of each micro-batch.
         RETURNS (tuple[Tensor, Callable]): The vectors without padding, in the order of
             the windows, and the function that takes their gradient.
         """
@@ -186,7 +185,8 @@ class EncoderShim(PyTorchShim):
             module.train(is_train)
         starts = np.cumsum(lengths) - lengths
         parts: list[tuple[Any, Any, Any]] = []
-        vectors: Any = None
+        shape = int(lengths.sum()), module.config.hidden_size
+        vectors = torch.empty(shape, device=device)
         # Weights are converted once for the whole batch.
         with torch.set_grad_enabled(is_train), self._autocast(device.type):
             for group in groups:
@@ -196,9 +196,6 @@ class EncoderShim(PyTorchShim):
                 sizes = lengths[group]
                 offsets = np.repeat(starts[group] - np.cumsum(sizes) + sizes, sizes)
                 rows = torch.from_numpy(offsets + np.arange(sizes.sum())).to(device)
-                if vectors is None:
-                    shape = (int(lengths.sum()), output.shape[-1])
-                    vectors = torch.empty(shape, device=device)
                 vectors[rows] = output.detach()[is_real].float()
                 if is_train:
                     parts.append((output, is_real, rows))
@@ -252,9 +249,7 @@ class EncoderShim(PyTorchShim):
         arrays = {"input_ids": ids, "attention_mask": mask}
         if windows[0].type_ids and self._takes_types:
             arrays["token_type_ids"] = types
-        inputs: dict[str, Any] = {}
-        for name, array in arrays.items():
-            inputs[name] = torch.from_numpy(array).to(device)
+        inputs = {k: torch.from_numpy(x).to(device) for k, x in arrays.items()}
         return inputs["attention_mask"].bool(), inputs
 
     def _autocast(self, device: str) -> Any:
@@ -264,7 +259,7 @@ class EncoderShim(PyTorchShim):
         return torch.autocast(device, dtype, enabled=dtype is not None)
 
 
-def init(model: HfEncoder, X: list[Doc] | None = None, Y: Any = None) -> None:
+def init(model: ToRows, X: list[Doc] | None = None, Y: Any = None) -> None:
     """Load the encoder, if there is none yet."""
     shim = shim_of(model)
     if shim.loaded is None:
@@ -272,14 +267,12 @@ def init(model: HfEncoder, X: list[Doc] | None = None, Y: Any = None) -> None:
     model.set_dim("nO", shim.encoder.module.config.hidden_size)
 
 
-def is_trained(model: HfEncoder) -> bool:
+def is_trained(model: ToRows) -> bool:
     """Whether anything of the encoder learns in the coming update."""
     return any(p.requires_grad for p in shim_of(model).encoder.module.parameters())
 
 
-def forward(
-    model: HfEncoder, docs: list[Doc], is_train: bool
-) -> tuple[DocRows, Callable[[Floats2d], list[Doc]]]:
+def forward(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
     """Apply the layer. No row is computed for padding beyond a micro-batch's own."""
     shim: Any = model.shims[0]
     ops = model.ops

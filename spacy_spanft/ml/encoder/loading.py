@@ -135,11 +135,8 @@ def encoder_to_bytes(encoder: Encoder) -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         encoder.tokenizer.save_pretrained(folder)
-        files = {
-            path.name: path.read_bytes()
-            for path in Path(folder).iterdir()
-            if path.is_file()
-        }
+        paths = filter(Path.is_file, Path(folder).iterdir())
+        files = {path.name: path.read_bytes() for path in paths}
     weights = encoder.module.state_dict()
     # Weights that are shared, as input and output embeddings, are written twice.
     state = {name: tensor.cpu().clone() for name, tensor in weights.items()}

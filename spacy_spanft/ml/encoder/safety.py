@@ -126,14 +126,11 @@ def _decides_code(key: Any, value: Any) -> bool:
     # A path of this machine, whose content would be saved with the tokenizer.
     is_file = name.endswith("_file")
     # A repository of kernels on the hub: "kernels-community/flash-attn:function".
-    is_from_hub = "_implementation" in name and re.search("[/:]", _flat(value))
-    return name in _CODE or is_file or bool(is_from_hub)
-
-
-def _flat(value: Any) -> str:
-    """Return the strings in a value, without the punctuation of a dict."""
     values = value.values() if isinstance(value, Mapping) else [value]
-    return " ".join(map(str, values))
+    is_from_hub = "_implementation" in name and re.search(
+        "[/:]", " ".join(map(str, values))
+    )
+    return name in _CODE or is_file or bool(is_from_hub)
 
 
 def _nested(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -8,17 +8,21 @@ from weakref import WeakKeyDictionary
 from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc
 from thinc.api import Model, chain
-from thinc.types import Floats2d, Ragged
+from thinc.types import Floats2d
 
 from ...errors import SpanftError
-from ..layers.encoder_rows import DocRows, join_rows, rows_to_tokens
+from ..layers.encoder_rows import (
+    Backprop,
+    DocRows,
+    Encoded,
+    Known,
+    ToRows,
+    join_rows,
+    rows_to_tokens,
+)
+from ..layers.sequences import Pooling
 
-EncoderModel = Model[list[Doc], DocRows]
 Tok2Vec = Model[list[Doc], list[Floats2d]]
-Backprop = Callable[[Floats2d], Any]
-# The rows of a batch, and which of its Docs is meant.
-Known = tuple[DocRows, int]
-
 # Vectors of a frozen encoder beyond that are computed again.
 MAX_FROZEN_BYTES = 2**29
 _MAX_SEEN = 2**18
@@ -41,7 +45,7 @@ class SharedEncoder:
     those of an evaluation are, and those of a stream are not.
     """
 
-    def __init__(self, model: EncoderModel) -> None:
+    def __init__(self, model: ToRows) -> None:
         """Share an encoder."""
         self.model = model
         self._n_bytes_left = MAX_FROZEN_BYTES
@@ -148,13 +152,13 @@ class EncoderListener(Model[list[Doc], DocRows]):
         super().__init__("encoder_listener", forward, init=init, dims={"nO": None})
         self.upstream_name = upstream
         self.encoder: SharedEncoder | None = None
-        self._received: tuple[DocRows, Backprop] | None = None
+        self._received: Encoded | None = None
 
     def receive(self, rows: DocRows, backprop: Backprop) -> None:
         """Keep the rows of the next batch, and the callback for their gradient."""
         self._received = rows, backprop
 
-    def take(self, docs: list[Doc]) -> tuple[DocRows, Backprop]:
+    def take(self, docs: list[Doc]) -> Encoded:
         """Return what was received, once; what is not trained sends nothing."""
         if self._received is None:
             return self.shared.rows_of(docs, learn=True), no_gradient
@@ -178,9 +182,7 @@ class EncoderListener(Model[list[Doc], DocRows]):
         return self.encoder
 
 
-def forward(
-    model: EncoderListener, docs: list[Doc], is_train: bool
-) -> tuple[DocRows, Backprop]:
+def forward(model: EncoderListener, docs: list[Doc], is_train: bool) -> Encoded:
     """Apply the layer."""
     return model.take(docs) if is_train else (model.shared.rows_of(docs), no_gradient)
 
@@ -198,7 +200,7 @@ def no_gradient(d_rows: Floats2d) -> list[Doc]:
 
 
 def encoder_listener(
-    pooling: Model[Ragged, Floats2d], upstream: str = "*", grad_factor: float = 1.0
+    pooling: Pooling, upstream: str = "*", grad_factor: float = 1.0
 ) -> Tok2Vec:
     """Build `spacy-spanft.EncoderListener.v1`: a `spanft_encoder` as a tok2vec.
 
@@ -207,14 +209,11 @@ def encoder_listener(
     upstream (str): The name of the encoder's component; "*" for any.
     grad_factor (float): The factor of the gradients.
     """
-    model: Any = chain(EncoderListener(upstream), rows_to_tokens(pooling, grad_factor))
-    return model
+    return chain(EncoderListener(upstream), rows_to_tokens(pooling, grad_factor))
 
 
 def tok2vec_encoder(
-    encoder: Model[list[Doc], DocRows],
-    pooling: Model[Ragged, Floats2d],
-    grad_factor: float = 1.0,
+    encoder: ToRows, pooling: Pooling, grad_factor: float = 1.0
 ) -> Tok2Vec:
     """Build `spacy-spanft.Tok2VecEncoder.v1`: an encoder of a component's own.
 
@@ -224,8 +223,7 @@ def tok2vec_encoder(
     pooling (Model[Ragged, Floats2d]): Makes one vector of a token's wordpieces.
     grad_factor (float): The factor of the gradients.
     """
-    model: Any = chain(encoder, rows_to_tokens(pooling, grad_factor))
-    return model
+    return chain(encoder, rows_to_tokens(pooling, grad_factor))
 
 
 def replace_listener_cfg(

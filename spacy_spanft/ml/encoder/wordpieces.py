@@ -20,9 +20,8 @@ class Window(NamedTuple):
 
     ids: list[int]
     type_ids: list[int]  # the text of a pair that each is of; [] for no types
-    offsets: (
-        Ints  # the characters of each in its Doc, (n_wordpieces, 2); none is (i, i)
-    )
+    # The characters of each in its Doc, (n_wordpieces, 2); none is (i, i).
+    offsets: Ints
 
 
 def cut_windows(
@@ -50,13 +49,8 @@ def cut_windows(
             numbers.append(number)
             texts.append(doc.text)
     if texts:
-        encoded = _encode(
-            tokenizer,
-            texts,
-            max_length=size,
-            stride=overlap,
-            return_overflowing_tokens=True,
-        )
+        how = {"max_length": size, "stride": overlap}
+        encoded = _encode(tokenizer, texts, **how, return_overflowing_tokens=True)
         for i, owner in enumerate(encoded["overflow_to_sample_mapping"]):
             by_doc[numbers[owner]].append(_window(encoded, i))
     if pairs:
@@ -81,8 +75,7 @@ def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
     columns = doc.to_array([IDX, LENGTH, SPACY]).astype(np.int64)
     begins, ends = columns[:, 0], columns.sum(axis=1)
     pairs = [
-        _pair_up(begins, ends, window.offsets, number * width)
-        for number, window in enumerate(windows)
+        _pair_up(begins, ends, x.offsets, i * width) for i, x in enumerate(windows)
     ]
     tokens, rows = map(np.concatenate, zip(*pairs, strict=True))
     order = np.lexsort((rows, tokens))

@@ -23,7 +23,7 @@ from ..alignment import (
     row_of_text,
     tokens_apart,
 )
-from .sequences import upload, with_nonempty
+from .sequences import Pooling, upload, with_nonempty
 
 # The names that tokenizers have for the wordpiece that stands for a text.
 _CLS = ("[CLS]", "<s>", "<cls>", "<|startoftext|>")
@@ -46,6 +46,17 @@ class DocRows(NamedTuple):
     cls: list[int] | None
 
 
+ToRows = Model[list[Doc], DocRows]
+Pool = Model[DocRows, Floats2d]
+ToTokens = Model[DocRows, list[Floats2d]]
+Backprop = Callable[[Floats2d], Any]
+# What they return has the callback for the gradient.
+Encoded = tuple[DocRows, Backprop]
+Tokens = tuple[list[Floats2d], Callable[[list[Floats2d]], Floats2d]]
+# The rows of a batch, and which of its Docs is meant.
+Known = tuple[DocRows, int]
+
+
 def join(ops: Any, arrays: list[Any]) -> tuple[Any, list[int]]:
     """Concatenate the rows of Docs into the vectors and the starts of DocRows."""
     # Some encoders return half precision, which thinc does not take on a GPU.
@@ -60,9 +71,7 @@ def split(d_vectors: Any, arrays: list[Any], starts: list[int]) -> list[Any]:
     return [part.astype(array.dtype, copy=False) for part, array in pairs]
 
 
-def join_rows(
-    ops: Any, docs: Sequence[Doc], parts: Sequence[tuple[DocRows, int]]
-) -> DocRows:
+def join_rows(ops: Any, docs: Sequence[Doc], parts: Sequence[Known]) -> DocRows:
     """Join the rows of Docs, each the n-th of a batch."""
     arrays = [rows.vectors[slice(*rows.starts[i : i + 2])] for rows, i in parts]
     vectors, starts = join(ops, arrays)
@@ -72,11 +81,7 @@ def join_rows(
     return DocRows(list(docs), vectors, starts, encodings, cls)
 
 
-InT = list[Doc]
-OutT = DocRows
-
-
-def encoder_rows(tok2vec: Model[InT, Any]) -> Model[InT, OutT]:
+def encoder_rows(tok2vec: Model[list[Doc], Any]) -> ToRows:
     """Make the layer.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): Any tok2vec. The rows of a transformer
@@ -84,13 +89,12 @@ def encoder_rows(tok2vec: Model[InT, Any]) -> Model[InT, OutT]:
         into tokens is left out. Those of any other are its tokens.
     """
     layers = tok2vec.layers
-    last = layers[-1] if layers else None
-    if last is not None and last.name == "rows_to_tokens":
-        grad_factor = last.attrs["grad_factor"]
+    last = layers[-1] if layers else tok2vec
+    grad_factor = last.attrs.get("grad_factor", 1.0)
+    if last.name == "rows_to_tokens":
         return _rows("encoder_rows", forward_rows, layers[0], grad_factor)
-    if last is not None and last.name == "trfs2arrays":
+    if last.name == "trfs2arrays":
         source = layers[0] if len(layers) == 2 else chain(*layers[:-1])
-        grad_factor = last.attrs["grad_factor"]
         return _rows("wordpiece_rows", forward_wordpieces, source, grad_factor)
     if tok2vec.name == "transformer":
         # `nlp.replace_listeners` puts a transformer alone into the config in the place
@@ -109,35 +113,19 @@ def encoder_rows(tok2vec: Model[InT, Any]) -> Model[InT, OutT]:
     return _rows("token_rows", forward_tokens, tok2vec)
 
 
-def _rows(
-    name: str,
-    forward: Callable[..., Any],
-    source: Model[InT, Any],
-    grad_factor: float | None = None,
-) -> Model[InT, OutT]:
-    attrs = {} if grad_factor is None else {"grad_factor": grad_factor}
+def _rows(name: str, forward: Any, source: Any, grad_factor: float = 1.0) -> ToRows:
+    attrs = {"grad_factor": grad_factor}
     dims: dict[str, int | None] = {"nO": None}
     return Model(name, forward, init=init, layers=[source], dims=dims, attrs=attrs)
 
 
-def forward_rows(
-    model: Model[InT, OutT], docs: InT, is_train: bool
-) -> tuple[OutT, Callable[[Floats2d], Any]]:
+def forward_rows(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
     """Return the rows of `spanft_encoder`, or of an encoder inside, as they are."""
-    rows, backprop_encoder = model.layers[0](docs, is_train)
-    grad_factor = model.attrs["grad_factor"]
-
-    def backprop(d_vectors: Floats2d) -> Any:
-        return backprop_encoder(
-            d_vectors * grad_factor if grad_factor != 1 else d_vectors
-        )
-
-    return rows, backprop
+    rows, backprop = model.layers[0](docs, is_train)
+    return rows, lambda d_vectors: backprop(d_vectors * model.attrs["grad_factor"])
 
 
-def forward_tokens(
-    model: Model[InT, OutT], docs: InT, is_train: bool
-) -> tuple[OutT, Callable[[Floats2d], InT]]:
+def forward_tokens(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
     """Return one row for each token."""
     arrays, backprop_source = model.layers[0](docs, is_train)
     encodings = [encoding_of_tokens(len(doc)) for doc in docs]
@@ -146,7 +134,7 @@ def forward_tokens(
     return rows, lambda d_vectors: backprop_source(split(d_vectors, arrays, starts))
 
 
-def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
+def init(model: ToRows, X: list[Doc] | None = None, Y: Any = None) -> None:
     """Set the width of the rows."""
     source = model.layers[0]
     source.initialize(X=X)
@@ -158,9 +146,7 @@ def init(model: Model[InT, OutT], X: InT | None = None, Y: Any = None) -> None:
     model.set_dim("nO", width)
 
 
-def forward_wordpieces(
-    model: Model[InT, OutT], docs: InT, is_train: bool
-) -> tuple[OutT, Callable[[Floats2d], Any]]:
+def forward_wordpieces(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
     """Return one row for each wordpiece, and for padding: no piece has the latter."""
     source = model.layers[0]
     if source.name == "transformer-listener" and not has_heard(source):
@@ -233,18 +219,23 @@ def _gradient_of(data: Any, d_tensor: Any) -> Any:
     return TransformerData(data.wordpieces, gradient, data.align)
 
 
-def forward_curated(
-    model: Model[InT, OutT], docs: InT, is_train: bool
-) -> tuple[OutT, Callable[[Floats2d], Any]]:
+def forward_curated(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
     """Return one row for each wordpiece. Listeners receive no [CLS]."""
-    _check_transformer(model.layers[0], docs, is_train)
-    states, backprop_source = model.layers[0](docs, is_train)
+    source = model.layers[0]
+    if source.name in _LISTENERS and not is_train:
+        check_annotated(docs)
+    elif source.name in _LISTENERS and not has_heard_curated(source):
+        raise no_transformer()
+    states, backprop_source = source(docs, is_train)
     ops = model.ops
     if docs and not isinstance(states[0], Ragged):  # Docs of no transformer: zeros
         states = [Ragged(zeros, ops.alloc1i(len(zeros)) + 1) for zeros in states]
     arrays = [state.dataXd for state in states]
     vectors, starts = join(ops, arrays)
-    encodings = [_curated_encoding(ops, state) for state in states]
+    encodings = []
+    for n, state in zip(map(len, arrays), states, strict=True):
+        n_rows = ops.to_numpy(state.lengths)
+        encodings.append(encoding_of_wordpieces(np.arange(n), n_rows, [n], max(1, n)))
 
     def backprop(d_vectors: Floats2d) -> Any:
         pairs = zip(split(d_vectors, arrays, starts), states, strict=True)
@@ -253,29 +244,12 @@ def forward_curated(
     return DocRows(docs, vectors, starts, encodings, None), backprop
 
 
-def _curated_encoding(ops: Any, state: Ragged) -> Encoding:
-    """Return the rows of each token, which follow one another."""
-    lengths = ops.to_numpy(state.lengths)
-    n = int(lengths.sum())
-    return encoding_of_wordpieces(np.arange(n), lengths, [n], max(1, n))
-
-
-def _forward_unpooled(
-    model: Model[Any, list[Ragged]], X: Any, is_train: bool
-) -> tuple[list[Ragged], Callable[[list[Ragged]], list[Ragged]]]:
+def _forward_unpooled(model: Model[Any, Any], X: Any, is_train: bool) -> Any:
     """Return the wordpieces of Docs that a transformer has seen, or X itself."""
     states = [
         x._.trf_data.last_hidden_layer_state if isinstance(x, Doc) else x for x in X
     ]
     return states, lambda d_states: d_states
-
-
-def _check_transformer(source: Model[InT, Any], docs: InT, is_train: bool) -> None:
-    """Raise where a listener has nobody to listen to."""
-    if source.name != _WRAPPED and not is_train:
-        check_annotated(docs)
-    elif source.name != _WRAPPED and not has_heard_curated(source):
-        raise no_transformer()
 
 
 def check_annotated(docs: list[Doc]) -> None:
@@ -297,9 +271,7 @@ def no_transformer() -> SpanftError:
     )
 
 
-def rows_to_tokens(
-    pooling: Model[Ragged, Floats2d], grad_factor: float = 1.0
-) -> Model[DocRows, list[Floats2d]]:
+def rows_to_tokens(pooling: Pooling, grad_factor: float = 1.0) -> ToTokens:
     """Make the layer, which pools a token's wordpieces in all windows that have them.
 
     So does spacy-transformers. A token without any wordpiece becomes zeros.
@@ -313,9 +285,7 @@ def rows_to_tokens(
     )
 
 
-def forward_pooled(
-    model: Model[DocRows, list[Floats2d]], X: DocRows, is_train: bool
-) -> tuple[list[Floats2d], Callable[[list[Floats2d]], Floats2d]]:
+def forward_pooled(model: ToTokens, X: DocRows, is_train: bool) -> Tokens:
     """Apply the layer."""
     ops: Any = model.ops
     pairs = zip(X.starts, X.encodings, strict=False)
@@ -324,7 +294,6 @@ def forward_pooled(
     rows, counts = upload(ops, indices, sizes)
     wordpieces = Ragged(X.vectors[rows], counts)
     vectors, backprop_pooling = model.layers[0](wordpieces, is_train)
-    bounds = [0, *np.cumsum([len(doc) for doc in X.docs]).tolist()]
 
     def backprop(dY: list[Floats2d]) -> Floats2d:
         d_rows: Any = ops.xp.zeros_like(X.vectors)
@@ -333,4 +302,4 @@ def forward_pooled(
         ops.scatter_add(d_rows, rows, d_wordpieces * model.attrs["grad_factor"])
         return d_rows
 
-    return [vectors[a:b] for a, b in pairwise(bounds)], backprop
+    return ops.unflatten(vectors, list(map(len, X.docs))), backprop

@@ -9,14 +9,10 @@ from thinc.types import Floats2d
 
 from ..alignment import NO_SPANS, Encoding, Ints, align_pieces, get_spans
 from ..pairs import check_separator, split_pair
-from .encoder_rows import DocRows
-from .sequences import upload
+from .encoder_rows import DocRows, Pool
+from .sequences import Applied, upload
+from .span_pool import normalized
 
-InT = DocRows
-OutT = Floats2d
-
-# The least length of a vector: what is all but zero has no direction.
-_TINY = 1e-12
 # The cosine of the same text twice is 1, whose z would be infinite: it is 3.8.
 _SHRINK = 0.999
 
@@ -30,7 +26,7 @@ class Sides(NamedTuple):
     counts: Ints  # of the pieces of the first and the second text, (n_pairs, 2)
 
 
-def pair_match(separator: str, spans_key: str | None = None) -> Model[InT, OutT]:
+def pair_match(separator: str, spans_key: str | None = None) -> Pool:
     """Make the layer. Docs that are not pairs get zeros.
 
     The vector of a piece is the mean of its rows. For each piece of one text its
@@ -49,9 +45,7 @@ def pair_match(separator: str, spans_key: str | None = None) -> Model[InT, OutT]
     return Model("pair_match", forward, attrs=attrs)
 
 
-def forward(
-    model: Model[InT, OutT], X: InT, is_train: bool
-) -> tuple[OutT, Callable[[OutT], Floats2d]]:
+def forward(model: Pool, X: DocRows, is_train: bool) -> Applied:
     """Apply the layer."""
     ops: Any = model.ops
     sides = _sides_of(model, X, is_train)
@@ -60,18 +54,14 @@ def forward(
         return Y, lambda dY: ops.xp.zeros_like(X.vectors)
     docs, rows, lengths = upload(ops, *sides[:3])
     vectors = ops.reduce_mean(X.vectors[rows], lengths)
-    norms = ops.xp.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    norms = ops.xp.maximum(norms, _TINY)
-    units = vectors / norms
+    units, backprop_units = normalized(ops.xp, vectors)
     scores, backprop_match = _match(ops.xp, units, sides.counts)
     cosines = _SHRINK * scores[:, None]
     Y[docs] = ops.xp.log((1 + cosines) / (1 - cosines)) / 2  # artanh
 
-    def backprop(dY: OutT) -> Floats2d:
+    def backprop(dY: Floats2d) -> Floats2d:
         d_cosines = dY[docs].sum(axis=1, keepdims=True) / (1 - cosines**2)
-        d_units = backprop_match(_SHRINK * d_cosines[:, 0])
-        along = (d_units * units).sum(axis=1, keepdims=True)
-        d_vectors = (d_units - along * units) / norms
+        d_vectors = backprop_units(backprop_match(_SHRINK * d_cosines[:, 0]))
         d_rows = ops.xp.zeros_like(X.vectors)
         # No row is in two pieces, so there is nothing to add up.
         d_rows[rows] = ops.backprop_reduce_mean(d_vectors, lengths)
@@ -106,7 +96,7 @@ def _match(xp: Any, units: Any, counts: Ints) -> tuple[Any, Callable[[Any], Any]
     return xp.stack(scores), backprop
 
 
-def _sides_of(model: Model[InT, OutT], X: InT, is_train: bool) -> Sides:
+def _sides_of(model: Pool, X: DocRows, is_train: bool) -> Sides:
     separator, key = model.attrs["separator"], model.attrs["spans_key"]
     docs, rows, lengths, counts = [], [NO_SPANS[:, 0]], [NO_SPANS[:, 0]], []
     for number, (doc, encoding) in enumerate(zip(X.docs, X.encodings, strict=True)):

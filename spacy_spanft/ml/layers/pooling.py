@@ -5,7 +5,7 @@ replace them in a config.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from thinc.api import (
@@ -21,11 +21,10 @@ from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
 from ...errors import check_number
-from .sequences import known, matmul, upload, with_nonempty
+from .sequences import Applied, Pooled, Pooling, known, matmul, upload, with_nonempty
 from .span_window import span_window
 
-Pooling: TypeAlias = Model[Ragged, Floats2d]
-Dense: TypeAlias = Model[Floats2d, Floats2d]
+Dense = Model[Floats2d, Floats2d]
 POOLER = "pooler"
 
 
@@ -84,9 +83,7 @@ def attention_sum(hidden_size: int | None = None) -> Pooling:
     )
 
 
-def forward_attention(
-    model: Pooling, X: Ragged, is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], Ragged]]:
+def forward_attention(model: Pooling, X: Ragged, is_train: bool) -> Pooled:
     """Apply the layer. W is (hidden_size, width), b and w are (hidden_size,)."""
     ops: Any = model.ops
     w = model.get_param("w")
@@ -154,9 +151,7 @@ def pooler() -> Dense:
     return Model(POOLER, forward_pooler, init=init_dense, dims=dims, params=params)
 
 
-def forward_pooler(
-    model: Dense, X: Floats2d, is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+def forward_pooler(model: Dense, X: Floats2d, is_train: bool) -> Applied:
     """Apply the layer. W is (width, width), b is (width,)."""
     Y, backprop_affine = _affine(model, "W", "b", X)
     Y = model.ops.xp.tanh(Y, out=Y)
@@ -171,9 +166,7 @@ def feed_forward(hidden_size: int) -> Dense:
     return Model("feed_forward", forward_both, init=init, dims=dims, params=params)
 
 
-def forward_both(
-    model: Dense, X: Floats2d, is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+def forward_both(model: Dense, X: Floats2d, is_train: bool) -> Applied:
     """Apply the layer. W is (nO, nI), V is (nO, nO), b and c are (nO,)."""
     hidden, backprop_first = _affine(model, "W", "b", X)
     is_on = hidden > 0
@@ -198,9 +191,7 @@ def init_dense(model: Dense, X: Floats2d | None = None, Y: Any = None) -> None:
             model.set_param(name, model.ops.alloc1f(nO))
 
 
-def _affine(
-    model: Model[Any, Any], W: str, b: str, X: Any
-) -> tuple[Any, Callable[[Any], Any]]:
+def _affine(model: Any, W: str, b: str, X: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Apply W x + b to rows, with the threads of the encoder."""
     Y = matmul(X, model.get_param(W).T)
     Y += model.get_param(b)

@@ -1,6 +1,5 @@
 """The last layers of classifiers: dropout, scores, and what labels are added to."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,8 +9,8 @@ from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
 from ...errors import check_number
+from .sequences import Applied, Layer
 
-Layer = Model[Floats2d, Floats2d]
 # The bias of a class added after training. spaCy's models have -5000 here, from which
 # Adam, whose steps are as small as the learning rate, never returns.
 _UNLIKELY = -10.0
@@ -25,9 +24,7 @@ def fixed_dropout(rate: float) -> Layer:
     return Model("fixed_dropout", forward_dropout, attrs={"rate": rate})
 
 
-def forward_dropout(
-    model: Layer, X: Floats2d, is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+def forward_dropout(model: Layer, X: Floats2d, is_train: bool) -> Applied:
     """Apply the layer. What stays is scaled up, which keeps the mean."""
     rate = model.attrs["rate"]
     if not is_train or not rate:
@@ -50,9 +47,7 @@ def zeros_for_nothing(scores: Layer) -> Layer:
     )
 
 
-def forward_zeros(
-    model: Layer, X: Floats2d, is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+def forward_zeros(model: Layer, X: Floats2d, is_train: bool) -> Applied:
     """Apply the layer."""
     Y, backprop_scores = model.layers[0](X, is_train)
     is_something: Any = X.any(axis=1, keepdims=True)
@@ -98,9 +93,7 @@ def linear_cross_entropy(nO: int | None = None, nI: int | None = None) -> Layer:
     return chain(linear, logistic)
 
 
-def forward_logistic(
-    model: Layer, X: Floats2d, is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+def forward_logistic(model: Layer, X: Floats2d, is_train: bool) -> Applied:
     """Apply the logistic function, whose slope the gradient of `spancat` includes."""
     ops: Any = model.ops
     return ops.sigmoid(X), lambda dY: dY

@@ -9,6 +9,12 @@ from thinc.types import Floats2d, Ints1d, Ragged
 
 from ..alignment import Ints
 
+# Rows to rows, and sequences to a row each; what they return, with the callback.
+Layer = Model[Floats2d, Floats2d]
+Pooling = Model[Ragged, Floats2d]
+Applied = tuple[Floats2d, Callable[[Floats2d], Floats2d]]
+Pooled = tuple[Floats2d, Callable[[Floats2d], Ragged]]
+
 
 class Sequences(Ragged):
     """A Ragged that has its lengths on the host as well.
@@ -84,7 +90,7 @@ class TorchOps(NumpyOps):
         return out
 
 
-def with_nonempty(pooling: Model[Ragged, Floats2d]) -> Model[Ragged, Floats2d]:
+def with_nonempty(pooling: Pooling) -> Pooling:
     """Wrap a pooling so that it never sees an empty sequence, which becomes zeros."""
     return Model(
         f"with_nonempty({pooling.name})",
@@ -95,11 +101,9 @@ def with_nonempty(pooling: Model[Ragged, Floats2d]) -> Model[Ragged, Floats2d]:
     )
 
 
-def forward_nonempty(
-    model: Model[Ragged, Floats2d], X: Ragged, is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], Ragged]]:
+def forward_nonempty(model: Pooling, X: Ragged, is_train: bool) -> Pooled:
     """Apply the pooling to what is not empty."""
-    pooling: Model[Ragged, Floats2d] = model.layers[0]
+    pooling: Pooling = model.layers[0]
     sequences = known(model.ops, X)
     rows: Any = sequences.dataXd
     sizes = sequences.on_host
@@ -123,9 +127,7 @@ def forward_nonempty(
     return Y, backprop
 
 
-def init_nonempty(
-    model: Model[Ragged, Floats2d], X: Ragged | None = None, Y: Floats2d | None = None
-) -> None:
+def init_nonempty(model: Pooling, X: Ragged | None = None, Y: Any = None) -> None:
     """Initialize the pooling."""
     if X is not None:
         X = Ragged(X.dataXd, X.lengths[X.lengths > 0])

@@ -13,12 +13,11 @@ from thinc.types import Floats2d, Ragged
 
 from ...errors import SpanftError, check_number
 from ..alignment import NO_SPANS, Ints, Pieces, align_pieces, get_spans, rows_of_windows
-from .encoder_rows import DocRows
-from .pooling import Pooling, pooler
+from .encoder_rows import DocRows, Pool
+from .pooling import pooler
 from .scoring import zeros_for_nothing
-from .sequences import Sequences, upload
+from .sequences import Applied, Pooling, Sequences, upload
 
-Pool = Model[DocRows, Floats2d]
 Summary = Literal["cls", "mean", "unit_mean"]
 SUMMARY = "doc_summary"
 
@@ -55,9 +54,7 @@ def _pool(name: str, layers: list[Model[Any, Any]], attrs: dict[str, Any]) -> Po
     return Model(name, forward, init=init, layers=layers, dims=dims, attrs=attrs)
 
 
-def forward(
-    model: Pool, X: DocRows, is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+def forward(model: Pool, X: DocRows, is_train: bool) -> Applied:
     """Apply the layer."""
     first, doc_pooling = model.layers
     ops: Any = model.ops
@@ -139,9 +136,7 @@ def doc_summary(summary: Summary = "cls") -> Pool:
     return Model(SUMMARY, forward_summary, attrs={"summary": summary})
 
 
-def forward_summary(
-    model: Pool, X: DocRows, is_train: bool
-) -> tuple[Floats2d, Callable[[Any], Floats2d]]:
+def forward_summary(model: Pool, X: DocRows, is_train: bool) -> Applied:
     """Apply the layer."""
     ops: Any = model.ops
     full = np.flatnonzero(np.diff(X.starts))
@@ -174,7 +169,7 @@ def is_mean(model: Model[Any, Any], X: DocRows) -> bool:
 
 def normalized(xp: Any, X: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Return vectors of length 1, and the callback; those of zeros stay zeros."""
-    lengths = xp.maximum(xp.linalg.norm(X, axis=1, keepdims=True), 1e-6)
+    lengths = xp.maximum(xp.sqrt((X**2).sum(axis=1, keepdims=True)), 1e-6)
     unit = X / lengths
 
     def backprop(dY: Any) -> Any:

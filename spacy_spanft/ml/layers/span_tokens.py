@@ -13,13 +13,11 @@ from thinc.util import get_width
 
 from ...errors import warn
 from ..alignment import Ints, align_tokens, get_spans, mark_sample, piece_of_token
-from .encoder_rows import DocRows, encoder_rows
-from .pooling import Pooling
-from .sequences import Sequences, upload, with_nonempty
+from .encoder_rows import DocRows, Tokens, ToTokens, encoder_rows
+from .sequences import Applied, Pooling, Sequences, upload, with_nonempty
 from .span_window import span_window
 
 Tok2Vec = Model[list[Doc], list[Floats2d]]
-SpanTokens = Model[DocRows, list[Floats2d]]
 
 
 def span_tok2vec(
@@ -69,23 +67,18 @@ def span_beside_tok2vec(
     return _over(tok2vec, tokens, spans_key)
 
 
-def _over(tok2vec: Tok2Vec, tokens: SpanTokens, spans_key: str) -> Tok2Vec:
+def _over(tok2vec: Tok2Vec, tokens: ToTokens, spans_key: str) -> Tok2Vec:
     """Apply the layer to the rows of an encoder."""
-    rows = encoder_rows(tok2vec)
-    model: Any = chain(rows, tokens)
-    model.init = partial(init_tok2vec, rows, tokens, spans_key)
+    model: Any = chain(encoder_rows(tok2vec), tokens)
+    model.init = partial(init_tok2vec, spans_key)
     return model
 
 
 def init_tok2vec(
-    rows: Model[Any, Any],
-    tokens: Model[Any, Any],
-    spans_key: str,
-    model: Tok2Vec,
-    X: list[Doc] | None = None,
-    Y: Any = None,
+    spans_key: str, model: Tok2Vec, X: list[Doc] | None = None, Y: Any = None
 ) -> None:
     """Set up the model from the width of the encoder: no transformer needs to run."""
+    rows, tokens = model.layers
     if X is not None:
         mark_sample(X, spans_key)
     rows.initialize(X=X)
@@ -100,7 +93,7 @@ def span_tokens(
     spans_key: str | None = None,
     keep_tokens: bool = True,
     pooled_key: str | None = None,
-) -> SpanTokens:
+) -> ToTokens:
     """Make the layer; see `spacy-spanft.SpanTok2Vec.v1` and v2.
 
     spans_key (Optional[str]): The key in doc.spans of the spans that windows stay in;
@@ -121,9 +114,7 @@ def span_tokens(
     )
 
 
-def forward(
-    model: SpanTokens, X: DocRows, is_train: bool
-) -> tuple[list[Floats2d], Callable[[list[Floats2d]], Floats2d]]:
+def forward(model: ToTokens, X: DocRows, is_train: bool) -> Tokens:
     """Apply the layer."""
     ops: Any = model.ops
     keep, pooled_key = model.attrs["keep_tokens"], model.attrs["pooled_key"]
@@ -137,7 +128,6 @@ def forward(
         pooled, backprop_pooled = _maxima(model, pieces, uploaded[1], is_train)
         views.append(pooled)
     Y = ops.xp.hstack(views) if len(views) > 1 else views[0]
-    starts = np.cumsum([0, *(len(doc) for doc in X.docs)]).tolist()
     ends = np.cumsum([view.shape[1] for view in views]).tolist()
 
     def backprop(dY: list[Floats2d]) -> Floats2d:
@@ -149,11 +139,11 @@ def forward(
         d_tokens = backprop_window(tokens.with_rows(d_windows)).dataXd
         return backprop_tokens(d_tokens + d_views[0] if keep else d_tokens)
 
-    return [Y[a:b] for a, b in pairwise(starts)], backprop
+    return ops.unflatten(Y, list(map(len, X.docs))), backprop
 
 
 def pool_tokens(
-    model: SpanTokens, X: DocRows, is_train: bool, *more: Ints
+    model: ToTokens, X: DocRows, is_train: bool, *more: Ints
 ) -> tuple[Sequences, Callable[[Any], Floats2d], list[Any]]:
     """Pool the wordpieces of each token: one sequence for each piece of windows.
 
@@ -181,8 +171,8 @@ def pool_tokens(
 
 
 def _maxima(
-    model: SpanTokens, pieces: Sequences, piece_of: Any, is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], Floats2d]]:
+    model: ToTokens, pieces: Sequences, piece_of: Any, is_train: bool
+) -> Applied:
     """Return the maximum over the windows of its piece for each token."""
     ops: Any = model.ops
     if not len(pieces.on_host):
@@ -218,13 +208,10 @@ def _warn_of_cut(doc: Doc, counts: Ints) -> None:
         )
 
 
-def init(model: SpanTokens, X: Ragged | None = None, Y: Any = None) -> None:
+def init(model: ToTokens, X: Any = None, Y: Any = None) -> None:
     """Initialize both layers with one row as wide as the encoder's."""
     token_pooling, window, *_ = model.layers
     token_pooling.initialize(X=X)
-    if X is None:
-        window.initialize()
-        return
     tokens = Ragged(token_pooling.predict(X), X.lengths)
     window.initialize(X=tokens)
     width = get_width(tokens) if model.attrs["keep_tokens"] else 0

@@ -84,12 +84,9 @@ def neighbors(model: Model[InT, OutT], lengths: Ints) -> list[tuple[int, Any, in
     position = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
     left = np.repeat(lengths, lengths) - position
     before = model.attrs["before"]
-    slots, offsets, rows = [], [], []
-    for slot in range(model.attrs["kernel_size"]):
-        if (offset := slot - before) != 0:
-            slots.append(slot)
-            offsets.append(offset)
-            rows.append(np.flatnonzero((position >= offset) & (left > -offset)))
+    slots = [slot for slot in range(model.attrs["kernel_size"]) if slot != before]
+    offsets = [slot - before for slot in slots]
+    rows = [np.flatnonzero((position >= x) & (left > -x)) for x in offsets]
     at = upload(model.ops, *rows) if rows else []
     return list(zip(slots, at, offsets, strict=True))
 
