@@ -49,9 +49,10 @@ def build_cli(
     quiet: opt.Quiet = False,
 ) -> None:  # fmt: skip
     """Count the n-grams of texts, and write the frequent ones."""
+    from pyarrow import cpu_count
+
     from ..ngrams.dictionary import NgramDictionary
     from ..util.files import check_target
-    from ..util.threads import n_cores
 
     check_target(output, texts or [])
     if bool(texts) == (dataset is not None):
@@ -62,7 +63,7 @@ def build_cli(
         "attr": "ORTH" if cased else "LOWER",
         "max_n": max_n,
         "min_count": min_count,
-        "n_process": n_cores() if n_process is None else n_process,
+        "n_process": cpu_count() if n_process is None else n_process,
         "progress": not quiet,
         "memory": None if memory is None else parse_memory(memory),
         "engine": engine,

@@ -5,7 +5,6 @@ from difflib import get_close_matches
 from itertools import compress
 from math import ceil, floor
 from operator import not_
-from typing import Any
 
 from confection import Config
 from spacy.training import Example
@@ -89,7 +88,11 @@ def fit_training(
     suits_contrast = contrast and task == "textcat" and window is None
     has_contrast = suits_contrast and _has_contrast(config, data["train"])
     if task == "textcat" and n_texts <= (HANDFUL if has_contrast else MOST_TEXTS):
-        _fit_summary(config["components"]["textcat"].get("model", {}))
+        model = config["components"]["textcat"]["model"]
+        # The length of a mean depends on the text's, and a classifier of few texts
+        # would rely on it. A pre-trained pooler expects the mean as it is.
+        if model.get("summary") == "mean" and not model.get("pooler"):
+            model["summary"] = "unit_mean"
     if has_contrast:
         steps = _fit_contrast(config, n_texts)
     elif data["train"] is data["dev"] or (has_dev and n_texts <= _FEW):
@@ -195,15 +198,6 @@ def _has_contrast(config: Config, data: DataSummary) -> bool:
     most = MOST_TEXTS if n_labels > 2 else HANDFUL
     suits = 1 < n_labels <= N_TEXTS and len(data.n_words) <= most
     return suits and "head_rate" not in config["training"]["optimizer"]
-
-
-def _fit_summary(model: dict[str, Any]) -> None:
-    """Scale the mean of a text to length 1, but not before a pre-trained pooler.
-
-    Its length depends on the text's, and a classifier of few texts would rely on it.
-    """
-    if model.get("summary") == "mean" and not model.get("pooler"):
-        model["summary"] = "unit_mean"
 
 
 def _fit_contrast(config: Config, n_texts: int) -> str:

@@ -28,8 +28,6 @@ LISTENERS = {
     "transformer": "spacy-transformers.TransformerListener.v1",
     CURATED: "spacy-curated-transformers.LastTransformerLayerListener.v1",
 }
-_NAME = "transformer"
-_START_SHARE = "training.optimizer.learn_rate.start_share"
 _HEAD_RATE = 1e-3
 _FROZEN_SHARE = 0.1
 # Settings of sections in which spaCy ignores a misspelled one.
@@ -100,7 +98,7 @@ def base(task: str) -> Config:
     config = _read("common")
     for name in TASKS[task].templates:
         _merge(config, _read(name))
-    config["nlp"]["pipeline"] = [_NAME, TASKS[task].component]
+    config["nlp"]["pipeline"] = ["transformer", TASKS[task].component]
     return config
 
 
@@ -138,7 +136,7 @@ def _head_first(config: Config) -> None:
     training = config["training"]
     training["before_update"] = {
         "@callbacks": "spacy-spanft.freeze_transformer.v1",
-        "until_share": f"${{{_START_SHARE}}}",
+        "until_share": "${training.optimizer.learn_rate.start_share}",
     }
     training["optimizer"]["learn_rate"]["start_share"] = _FROZEN_SHARE
 

@@ -25,7 +25,6 @@ from ..configs.making import task_config
 from ..configs.templates import REGIMES, change, read_config
 from ..errors import SpanftError, listed, meant, reported, shown
 from ..util import SEGMENTER, SPAN_BLOCKS
-from ..util.files import read_whole
 
 NGRAM_SEGMENTER = "spacy-spanft.NgramSegmenter.v1"
 # An arm or a task names a folder, on any file system.
@@ -63,9 +62,8 @@ class ArmConfig(NamedTuple):
 
 def read_arms(path: str | Path) -> list[ArmConfig]:
     """Read arms from a YAML file; the others are compared with the first."""
-    text = read_whole(path)
     with reported(f"{path} is not an arms file", ValueError, RecursionError):
-        contents = srsly.yaml_loads(text.decode("utf8"))
+        contents = srsly.read_yaml(path)
     arms = contents.get("arms") if isinstance(contents, dict) else None
     if not isinstance(arms, dict) or not arms:
         raise SpanftError(f"{path} is not an arms file: it has no arms under `arms:`.")

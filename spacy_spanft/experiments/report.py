@@ -41,24 +41,14 @@ def report(comparisons: Mapping[str, Comparison], output: Path | None = None) ->
 
 def to_html(comparisons: Mapping[str, Comparison]) -> str:
     """Return the comparisons of tasks, by their names, as one page."""
-    tasks = [
-        {
-            "name": name,
-            "comparison": comparison,
-            "rows": tables.rows_of(comparison),
-            "labels": tables.label_rows(comparison),
-            "confusions": tables.confusions(comparison),
-            "figure": score_figure(comparison),
-            "sides": disagreements(comparison),
-            "is_score": comparison.metric in OF_NUMBERS,
-        }
-        for name, comparison in comparisons.items()
-    ]
     return render(
         Path(__file__).with_name("page.html.jinja"),
-        tasks=tasks,
+        comparisons=comparisons,
         versions=[f"{name} {get_package_version(name)}" for name in _PACKAGES],
         tables=tables,
+        score_figure=score_figure,
+        disagreements=disagreements,
+        of_numbers=OF_NUMBERS,
     )
 
 

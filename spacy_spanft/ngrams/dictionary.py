@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import cache
 from importlib import resources
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -12,7 +13,8 @@ from typing import Any, get_args
 
 from typing_extensions import Self
 
-from ..errors import SpanftError, check_setting, warn
+from ..errors import SpanftError, check_setting, reported, warn
+from ..util import __title__, __version__
 from ..util.files import read_whole, write_whole
 from ..util.text_files import UTF8, ErrorHandling, checked_files
 from .counts import Ranking, check_counts, folded, in_order, pmi, words_in
@@ -144,7 +146,18 @@ class NgramDictionary(Mapping[str, int]):
         if not ngrams:
             least = f"{chosen.min_count:,} times in {n_tokens:,} tokens"
             warn(f"No n-gram occurs {least}: the dictionary is empty.")
-        origin = Provenance.of_count(names, chosen, n_tokens)
+        tokenizer = chosen.tokenizer
+        if not isinstance(tokenizer, str):
+            kind = type(tokenizer)
+            tokenizer = f"{kind.__module__}.{kind.__qualname__}"
+        origin = Provenance(
+            sources=names,
+            tokenizer=tokenizer,
+            n_tokens=n_tokens,
+            max_n=chosen.max_n,
+            min_count=chosen.min_count,
+            made_with=f"{__title__} {__version__}, spacy {version('spacy')}",
+        )
         return cls._trusted(ngrams, words, chosen.attr, origin)
 
     # Looking up
@@ -261,11 +274,9 @@ class NgramDictionary(Mapping[str, int]):
         header, ngrams, words = unpack(data, name)
         if any(a < b for a, b in pairwise(ngrams.values())):  # not written by us
             ngrams = in_order(ngrams)
-        try:
+        with reported(f"The header of {name} is wrong", ValueError, TypeError):
             provenance = Provenance.from_dict(header.get("provenance", {}))
             return cls._trusted(ngrams, words, header.get("attr", "LOWER"), provenance)
-        except (ValueError, TypeError) as error:
-            raise SpanftError(f"The header of {name} is wrong: {error}") from error
 
     def to_disk(self, path: str | Path) -> None:
         """Save the dictionary to one file, by convention ending in .tsv.gz."""
@@ -277,16 +288,12 @@ class NgramDictionary(Mapping[str, int]):
         return cls.from_bytes(read_whole(path), name=str(path))
 
 
+@cache
 def default_dictionary(lang: str = "en") -> NgramDictionary:
     """Read the dictionary that comes with the package, once.
 
     That of "en" has the 100,000 most frequent n-grams of Wikipedia of 2015.
     """
-    return _read_default(lang)
-
-
-@cache  # by the language alone, however the function above was called
-def _read_default(lang: str) -> NgramDictionary:
     if lang not in DEFAULT_FILES:
         raise SpanftError(
             f"There is no default dictionary for {lang!r}. Build one with: python -m "

@@ -1,15 +1,13 @@
 """How n-grams are counted, and where a dictionary comes from."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from importlib.metadata import version
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ..errors import SpanftError, check_setting
-from ..util import __title__, __version__
 
 if TYPE_CHECKING:
     from .dictionary import NgramDictionary
@@ -96,23 +94,6 @@ class Provenance:
     min_count: int = 0
     made_with: str = ""
     steps: tuple[str, ...] = ()
-
-    @classmethod
-    def of_count(
-        cls, sources: Iterable[str], settings: Settings, n_tokens: int
-    ) -> "Provenance":
-        """Describe a count of corpora."""
-        name = settings.tokenizer
-        if not isinstance(name, str):
-            name = f"{type(name).__module__}.{type(name).__qualname__}"
-        return cls(
-            sources=tuple(sources),
-            tokenizer=name,
-            n_tokens=n_tokens,
-            max_n=settings.max_n,
-            min_count=settings.min_count,
-            made_with=f"{__title__} {__version__}, spacy {version('spacy')}",
-        )
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Provenance":

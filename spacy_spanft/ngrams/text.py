@@ -7,13 +7,7 @@ from typing import Any
 from ..errors import SpanftError, listed, reported, shown
 from ..util.columns import find_columns
 from ..util.tables import TEXT, format_of, read_table
-from ..util.text_files import (
-    BLOCK_SIZE,
-    UTF8,
-    ErrorHandling,
-    blocks_from_files,
-    checked_files,
-)
+from ..util.text_files import BLOCK_SIZE, UTF8, ErrorHandling, blocks_from_files
 
 
 def blocks_from_texts(
@@ -57,7 +51,7 @@ def blocks_of(
     errors (str): "strict" raises for invalid UTF-8 and null, "replace" continues.
     """
     how: Any = {"errors": errors, "encoding": encoding}
-    for path in checked_files(paths):
+    for path in paths:
         if format_of(path) is None:
             yield from blocks_from_files([path], **how)
         else:

@@ -8,9 +8,7 @@ from spacy.tokens import Doc
 from spacy.util import registry as spacy_registry
 
 registry: Any = spacy_registry
-
-if not hasattr(registry, "segmenters"):
-    registry.segmenters = catalogue.create("spacy", "segmenters", entry_points=True)
+registry.segmenters = catalogue.create("spacy", "segmenters", entry_points=True)
 
 # The first token, the token after the last, and perhaps a label.
 Segment: TypeAlias = tuple[int, int] | tuple[int, int, str]

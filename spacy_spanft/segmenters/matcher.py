@@ -84,10 +84,13 @@ class NgramMatcher:
         strings = np.array([get_string_id(word) for word in word_ids], np.uint64)
         numbers = np.arange(1, len(strings) + 1, dtype=np.uint32)
         self._words = HashTable(strings, numbers)
-        by_length = _rows_by_length(
-            np.array([word_ids[word] for word in words], np.uint32),
-            np.array([text.count(" ") + 1 for text in texts], np.int64),
-        )
+        ids = np.array([word_ids[word] for word in words], np.uint32)
+        lengths = np.array([text.count(" ") + 1 for text in texts], np.int64)
+        starts = np.cumsum(lengths) - lengths
+        by_length = {
+            n: ids[starts[lengths == n][:, None] + np.arange(n)]
+            for n in np.unique(lengths).tolist()
+        }
         self.max_n = max(by_length, default=0)
         self._children = self._build_trie(by_length, len(strings))
 
@@ -143,15 +146,6 @@ class NgramMatcher:
             at = at[goes_on]
             nodes = (children[goes_on] >> np.uint32(1)).astype(np.uint64)
         return lengths
-
-
-def _rows_by_length(ids: Values, lengths: Positions) -> dict[int, Values]:
-    """Sort sequences of one flat array by their length: n to (n_sequences, n)."""
-    starts = np.cumsum(lengths) - lengths
-    return {
-        n: ids[starts[lengths == n][:, None] + np.arange(n)]
-        for n in np.unique(lengths).tolist()
-    }
 
 
 def _step(nodes: NDArray[np.uint64], words: Values) -> NDArray[np.uint64]:

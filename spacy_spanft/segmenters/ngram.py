@@ -25,10 +25,8 @@ class NgramSegmenter:
 
     def __init__(self, dictionary: NgramDictionary | None = None) -> None:
         """Make a segmenter; without a dictionary, of the default English one."""
-        self._dictionary: NgramDictionary | None = None
+        self._dictionary = dictionary
         self._matcher: NgramMatcher | None = None
-        if dictionary is not None:
-            self.dictionary = dictionary
 
     @property
     def dictionary(self) -> NgramDictionary:

@@ -29,13 +29,9 @@ def checked(doc: Doc, segmentation: Segmentation, segmenter: str) -> Segmentatio
     after = 0
     for segment in segmentation:
         # Nearly all are pairs of ints, and a call would cost more than the check.
-        is_pair = (
-            type(segment) is tuple
-            and len(segment) == 2
-            and type(segment[0]) is int
-            and type(segment[1]) is int
-        )
-        plain = segment if is_pair else _as_plain(segment)
+        is_pair = type(segment) is tuple and len(segment) == 2
+        is_plain = is_pair and type(segment[0]) is type(segment[1]) is int
+        plain = segment if is_plain else _as_plain(segment)
         if plain is None or not after <= plain[0] < plain[1] <= n_tokens:
             raise SpanftError(
                 f"{segmenter} gave the span {shown(segment)} for a Doc of "

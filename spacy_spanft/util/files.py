@@ -2,12 +2,13 @@
 
 import hashlib
 import os
-import tempfile
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from operator import methodcaller
 from pathlib import Path
 from typing import IO, TypeAlias
+from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
@@ -30,32 +31,21 @@ def write_whole(path: str | Path, data: bytes | Write) -> None:
                 write(file)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            dir=target.parent, prefix=".spanft-", suffix=".tmp", delete=False
-        ) as file:
-            try:
+        temporary = target.with_name(f".spanft-{uuid4().hex}.tmp")
+        try:
+            with temporary.open("xb") as file:
+                if target.exists():
+                    shutil.copymode(target, temporary)
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
-                # A temporary file is its owner's alone.
-                os.chmod(file.name, _mode_of(target))
-                file.close()  # Windows renames no file that is open
-                os.replace(file.name, target)
-            except BaseException:
-                file.close()
-                Path(file.name).unlink(missing_ok=True)
-                raise
+            os.replace(temporary, target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
     except OSError as error:
         # The user knows the target, not the temporary name.
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
-
-
-def _mode_of(target: Path) -> int:
-    if target.exists():
-        return target.stat().st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 @contextmanager

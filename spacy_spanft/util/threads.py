@@ -4,7 +4,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import parent_process
@@ -18,18 +18,11 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-def n_cores() -> int:
-    """Return the number of threads to use, which OMP_NUM_THREADS limits."""
-    import pyarrow as pa
-
-    return int(pa.cpu_count())
-
-
 def results_in_order(
-    submit: Callable[[T], "Future[U]"], items: Iterable[T], n_ahead: int
+    submit: Callable[[T], "futures.Future[U]"], items: Iterable[T], n_ahead: int
 ) -> Iterator[U]:
     """Yield the results of items, of which n_ahead are submitted before they are."""
-    ahead: deque[Future[U]] = deque()
+    ahead: deque[futures.Future[U]] = deque()
     try:
         for item in items:
             ahead.append(submit(item))
@@ -44,23 +37,46 @@ def results_in_order(
         ) from error
 
 
-def map_threaded(
-    function: Callable[[T], U], items: Iterable[T], n_threads: int
+def map_ahead(
+    function: Callable[[T], U],
+    items: Iterable[T],
+    n_workers: int,
+    *,
+    in_processes: bool = False,
 ) -> Iterator[U]:
     """Yield a function's results in order; items are read in this thread.
 
-    NumPy and Arrow let threads run at once. One thread is this one.
+    NumPy and Arrow let threads run at once. One worker is this thread.
     """
-    if n_threads == 1:
+    if n_workers == 1:
         yield from map(function, items)
         return
-    with ThreadPoolExecutor(n_threads) as pool:
-        try:
-            yield from results_in_order(
-                lambda item: pool.submit(function, item), items, n_threads
-            )
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    pool: futures.Executor
+    if in_processes:
+        pool = futures.ProcessPoolExecutor(n_workers, None, _set_work, (function,))
+        function = _call_work
+    else:
+        pool = futures.ThreadPoolExecutor(n_workers)
+    try:
+        yield from results_in_order(
+            lambda item: pool.submit(function, item), items, n_workers
+        )
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_work: Callable[[Any], Any]
+
+
+def _set_work(work: Callable[[Any], Any]) -> None:
+    """Keep the work in a process, so that it is sent there only once."""
+    global _work
+    obey_parent()
+    _work = work
+
+
+def _call_work(item: Any) -> Any:
+    return _work(item)
 
 
 def obey_parent() -> None:

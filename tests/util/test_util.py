@@ -8,7 +8,7 @@ import pytest
 
 from spacy_spanft.errors import SpanftError, listed, shown
 from spacy_spanft.util import EXTRAS, require
-from spacy_spanft.util.threads import map_threaded
+from spacy_spanft.util.threads import map_ahead
 
 SETUP = Path(__file__).parents[2] / "setup.cfg"
 
@@ -51,7 +51,7 @@ def test_results_of_threads_come_in_order_and_few_are_ahead(n_threads):
             begun.append(number)
             yield number
 
-    for result in map_threaded(lambda n: n * n, numbers(), n_threads):
+    for result in map_ahead(lambda n: n * n, numbers(), n_threads):
         done.append(result)
         assert len(begun) <= len(done) + n_threads
     assert done == [n * n for n in range(20)]
@@ -59,7 +59,7 @@ def test_results_of_threads_come_in_order_and_few_are_ahead(n_threads):
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_an_error_in_a_thread_is_raised_after_the_results_before_it(n_threads):
-    results = map_threaded(lambda number: 1 / (3 - number), range(100), n_threads)
+    results = map_ahead(lambda number: 1 / (3 - number), range(100), n_threads)
     assert [next(results) for _ in range(3)] == [1 / 3, 1 / 2, 1]
     with pytest.raises(ZeroDivisionError):
         next(results)

@@ -9,6 +9,7 @@ of n-grams of N words.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from ...util.threads import map_ahead
 from ..provenance import Settings, Tokenizer
 from .chunks import (
     NEWLINE,
@@ -30,7 +32,7 @@ from .chunks import (
 )
 from .levels import Codes, Counts, Ids, distinct, neighbor_pairs, words_of_pairs
 from .shards import Arrays, Run, shard_arrays, workers
-from .tokens import tokenize_lines, ways_to_cut, words_of_chunks
+from .tokens import tokenize_block, ways_to_cut, words_of_chunks
 from .vocabulary import ChunkWords, Vocabulary, expand, rank_words
 
 _MOST_PARTS = 256  # more would be read in too small pieces
@@ -73,7 +75,8 @@ class _Count:
         """Number the chunks of each shard, and those of the corpus."""
         tokenizer, n_process = self._line_tokenizer, self._settings.n_process
         if tokenizer is not None and self._settings.engine == "local":
-            blocks = tokenize_lines(blocks, tokenizer, n_process=n_process)
+            work = partial(tokenize_block, tokenizer=tokenizer)
+            blocks = map_ahead(work, blocks, n_process, in_processes=True)
             tokenizer = None
         tasks = ((self._arrays, i, x, tokenizer) for i, x in enumerate(blocks))
         known = Chunks(split_at_space(b""), np.zeros(0, np.int64))
@@ -159,7 +162,7 @@ def encode_shard(
 ) -> Chunks:
     """Number the chunks of a shard, of whole lines if there is a tokenizer for them."""
     if line_tokenizer is not None:
-        (text,) = tokenize_lines([text], line_tokenizer)
+        text = tokenize_block(text, line_tokenizer)
     encoded = split_at_space(text).dictionary_encode()
     chunks = from_arrow(encoded.indices)
     arrays[f"{shard}.chunks-1"] = chunks

@@ -12,10 +12,11 @@ from uuid import uuid4
 import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
+from pyarrow import cpu_count
 
 from ...errors import SpanftError
 from ...util.text_files import BLOCK_SIZE
-from ...util.threads import connect_ray, map_threaded, n_cores, results_in_order
+from ...util.threads import connect_ray, map_ahead, results_in_order
 from ..provenance import Settings
 
 # Calls a function with each task's arguments, several at a time; results in order.
@@ -67,12 +68,13 @@ class Arrays:
 @contextmanager
 def workers(settings: Settings) -> Iterator[Run]:
     """Run functions in threads, or on Ray, which repeats the tasks of a lost worker."""
-    n = settings.n_process if settings.is_bounded else n_cores()
+    # Of cores, OMP_NUM_THREADS limits those that Arrow counts.
+    n = settings.n_process if settings.is_bounded else cpu_count()
     if settings.memory is not None:
         n = max(1, min(n, (settings.memory - _BASE) // _PER_SHARD))
     if settings.engine == "local":
         # NumPy and Arrow release the interpreter's lock.
-        yield lambda function, tasks: map_threaded(lambda x: function(*x), tasks, n)
+        yield lambda function, tasks: map_ahead(lambda x: function(*x), tasks, n)
         return
     with connect_ray(settings.address, settings.n_process) as ray:
 

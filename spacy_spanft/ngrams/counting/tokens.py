@@ -8,19 +8,17 @@ Chinese, or one with special cases that hold a space) does tokenize every line.
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Iterable
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ...errors import reported
-from ...util.threads import obey_parent, results_in_order
+from ...util.threads import map_ahead
 from ..provenance import Attr, Settings, Tokenizer
 from .chunks import joined_bytes, split_lines
 
@@ -29,9 +27,6 @@ WHITESPACE = "whitespace"
 UNKNOWN = "<unk>"
 _IS_UNKNOWN = re.compile(rf"(?<!\S){re.escape(UNKNOWN)}(?!\S)")
 CHUNKS_PER_BATCH = 4096
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 
 class Words(NamedTuple):
@@ -124,15 +119,13 @@ def words_of_chunks(
         joined_bytes(lines[first : first + CHUNKS_PER_BATCH]).decode("utf8")
         for first in range(0, len(lines), CHUNKS_PER_BATCH)
     )
-    results = _map_in_processes(tokenize, batches, n_workers)
+    results = map_ahead(tokenize, batches, n_workers, in_processes=True)
     if settings.progress:  # in workers not at all: tqdm would start a lock for them
         n_batches = -(-len(lines) // CHUNKS_PER_BATCH)
         results = tqdm(results, "Tokenizing", n_batches, leave=False, disable=None)
-    lengths, words = [np.zeros(0, np.int64)], [b""]
-    for result in results:
-        lengths.append(result.lengths)
-        words.append(result.words)
-    return Words(np.concatenate(lengths), b"".join(words))
+    parts = [Words(np.zeros(0, np.int64), b""), *results]
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Words(lengths, b"".join(part.words for part in parts))
 
 
 def _chunks_as_words(text: bytes, attr: Attr) -> Words:
@@ -156,11 +149,9 @@ def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
     words: list[str] = []
     lengths: list[int] = []
     length = 0
-    with ExitStack() as stack:
-        vocab = tokenizer.vocab  # type: ignore[attr-defined]
-        if not vocab.in_memory_zone:
-            # Millions of words are looked at once and never again: free them.
-            stack.enter_context(vocab.memory_zone())
+    vocab = tokenizer.vocab  # type: ignore[attr-defined]
+    # Millions of words are looked at once and never again: free them.
+    with vocab.memory_zone():
         # Not token by token, which takes as long as cutting them.
         columns = tokenizer(text).to_array([attr, IS_SPACE]).T
         for key, is_space in zip(*columns.tolist(), strict=True):
@@ -179,18 +170,11 @@ def tokenize_chunks(text: str, tokenizer: Tokenizer, attr: Attr) -> Words:
     return Words(np.array(lengths, np.int64), "\n".join([*words, ""]).encode("utf8"))
 
 
-def tokenize_lines(
-    blocks: Iterable[bytes], tokenizer: Tokenizer, *, n_process: int = 1
-) -> Iterator[bytes]:
+def tokenize_block(block: bytes, tokenizer: Tokenizer) -> bytes:
     """Tokenize every line in full: the slow way, for any tokenizer.
 
     Tokens have single spaces between them; a line ends where no n-gram may go on.
     """
-    work = partial(_tokenize_block, tokenizer=tokenizer)
-    return _map_in_processes(work, blocks, n_process)
-
-
-def _tokenize_block(block: bytes, tokenizer: Tokenizer) -> bytes:
     lines = []
     for line in block.decode("utf8").split("\n")[:-1]:
         for chunk in _IS_UNKNOWN.split(line):
@@ -199,34 +183,3 @@ def _tokenize_block(block: bytes, tokenizer: Tokenizer) -> bytes:
             # and has no place in an n-gram.
             lines.append(" ".join("\n" if w.split() != [w] else w for w in words))
     return ("\n".join(lines) + "\n").encode("utf8")
-
-
-def _map_in_processes(
-    work: Callable[[T], U], items: Iterable[T], n_process: int
-) -> Iterator[U]:
-    if n_process == 1:
-        yield from map(work, items)
-        return
-    pool = ProcessPoolExecutor(n_process, initializer=_set_work, initargs=(work,))
-
-    def submit(item: T) -> "Future[U]":
-        return pool.submit(_call_work, item)
-
-    try:
-        yield from results_in_order(submit, items, 2 * n_process)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_work: Callable[[Any], Any]
-
-
-def _set_work(work: Callable[[Any], Any]) -> None:
-    """Keep the work in a process, so that it is sent there only once."""
-    global _work
-    obey_parent()
-    _work = work
-
-
-def _call_work(item: Any) -> Any:
-    return _work(item)

@@ -1,6 +1,5 @@
 """Chunk ids to word ids: the frequent words ranked, everything else a gap."""
 
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -49,22 +48,17 @@ def rank_words(
     counts = np.bincount(indices, np.repeat(of_texts, words.lengths)).astype(np.int64)
     frequent = np.flatnonzero(counts >= min_count)
     joined = joined_bytes(encoded.dictionary.take(to_arrow(frequent)))
-    names = joined.decode("utf8").split("\n")[:-1]
+    names = np.array(joined.decode("utf8").split("\n")[:-1], object)
     kept = np.array([is_word(name) for name in names], np.bool_)
-    ranked = frequent[kept]
-    order = np.argsort(-counts[ranked], kind="stable")
-    ranked = ranked[order]
+    order = np.argsort(-counts[frequent[kept]], kind="stable")
+    ranked = frequent[kept][order]
     new_ids = np.full(len(counts), GAP, np.uint32)
     new_ids[ranked] = np.arange(1, len(ranked) + 1, dtype=np.uint32)
 
-    kept_names = list(compress(names, kept))
     offsets = np.frombuffer(encoded.dictionary.buffers()[1], np.int64, len(counts) + 1)
     n_gaps = int(counts[np.diff(offsets) == 1].sum())  # empty lines
-    vocabulary = Vocabulary(
-        [kept_names[i] for i in order.tolist()],
-        counts[ranked],
-        int(counts.sum()) - n_gaps,
-    )
+    n_tokens = int(counts.sum()) - n_gaps
+    vocabulary = Vocabulary(names[kept][order].tolist(), counts[ranked], n_tokens)
     ends = np.cumsum(words.lengths + 1)
     flat = np.insert(new_ids[indices], np.cumsum(words.lengths), GAP)
     starts = (ends - words.lengths - 1)[chunk_ids]
