@@ -73,8 +73,13 @@ def _errors(arm: Arm) -> NDArray[np.float64]:
 def _example(arms: Sequence[Arm], errors: NDArray[np.float64], i: int) -> Example:
     run, pairs = arms[-1].runs[0], zip(arms, errors.tolist(), strict=True)
     answers = [_answer(arm, error, i) for arm, error in pairs]
-    pieces = _pieces(run.texts[i], run.spans[i])
-    return Example(run.places[i], pieces, run.gold[i], answers)
+    text = run.texts[i]
+    if len(text) > _N_CHARACTERS:  # its spans end with it
+        text = f"{text[:_N_CHARACTERS]}…"
+    spans = [span for span in run.spans[i] if span[1] <= len(text)]
+    kinds = cycle(("odd", "even"))
+    marks = [{"start": a, "end": b, "kind": next(kinds)} for a, b in spans]
+    return Example(run.places[i], pieces_of(text, marks), run.gold[i], answers)
 
 
 def _answer(arm: Arm, error: float, index: int) -> Answer:
@@ -85,12 +90,3 @@ def _answer(arm: Arm, error: float, index: int) -> Answer:
     words = Counter(run.answers[index] for run in arm.runs).most_common(1)[0][0]
     remark = f"right in {n_runs - round(error * n_runs)} of {n_runs} runs"
     return Answer(arm.name, words, None if error == 0.5 else error < 0.5, remark)
-
-
-def _pieces(text: str, spans: Sequence[tuple[int, int]]) -> Pieces:
-    """Mark the spans of a text; a long one ends early."""
-    if len(text) > _N_CHARACTERS:
-        text = f"{text[:_N_CHARACTERS]}…"
-    inside = zip(cycle(("odd", "even")), (x for x in spans if x[1] <= len(text)))
-    marks = [{"start": a, "end": b, "kind": kind} for kind, (a, b) in inside]
-    return pieces_of(text, marks)

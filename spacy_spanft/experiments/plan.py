@@ -5,7 +5,6 @@ pipeline in model/. A run that failed is TASK/ARM/SEED.failed.
 """
 
 import hashlib
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
@@ -31,7 +30,7 @@ from ..configs.sources import (
     tokenizer_of,
 )
 from ..configs.templates import LISTENERS, TASKS, change, interpolated
-from ..errors import SpanftError, check_setting, listed, reported, shown, visible
+from ..errors import SpanftError, check_setting, listed, report, reported, shown
 from ..ngrams.dictionary import NgramDictionary, default_dictionary
 from ..segmenters.random import piece_lengths
 from ..util import SEGMENTER
@@ -105,12 +104,10 @@ def plan_runs(
     """
     overrides = dict(overrides or {})
     tasks = list(map(find_data, data))
-    needs_pipeline = not all(arm.has_file for arm in arms)
-    if not any(arm.has_file for arm in arms):
-        tasks = [_with_columns(task, pipeline or task.pipeline) for task in tasks]
     check_folder_names([task.name for task in tasks], "a folder of data")
-    if needs_pipeline:
-        tasks = [x._replace(pipeline=_pipeline(pipeline, x)) for x in tasks]
+    if not all(arm.has_file for arm in arms):
+        may_guess = not any(arm.has_file for arm in arms)
+        tasks = [_with_pipeline(x, pipeline or x.pipeline, may_guess) for x in tasks]
     configs = [
         (task, arm, config_of(arm, task.pipeline or "", task.folder.as_posix()))
         for task, arm in product(tasks, arms)
@@ -141,35 +138,24 @@ def plan_runs(
     return runs
 
 
-def _pipeline(pipeline: str | None, data: Data) -> str:
-    """Return the pipeline of a task: the given one, or that of its data."""
-    name = pipeline or data.pipeline
+def _with_pipeline(data: Data, name: str | None, guess_names: bool) -> Data:
+    """Return data with its pipeline; it and columns are guessed where none is named."""
     path = str(data.files["train"])
+    columns = {k: v for k, v in data.columns.items() if v and k in SETTINGS}
+    if guess_names and not data.columns.keys() & {"header", "format"}:
+        guess = guess_columns(path, columns, name)
+        if line := guess_of(guess, columns):
+            report(f"ℹ {path}: {line}")
+            data, columns = data._replace(columns={**guess, **data.columns}), guess
     if name is None:
-        name = guess_task(path, _named_columns(data), "en")
-        print(f"ℹ Detected from {visible(path)}: --pipeline {name}", file=sys.stderr)
+        name = guess_task(path, columns, "en")
+        report(f"ℹ Detected from {path}: --pipeline {name}")
     if name not in TASKS:
         raise SpanftError(f"{shown(name)} is not one of {listed(list(TASKS))}.")
     tables = [path for path in data.files.values() if path.suffix != ".spacy"]
     if tables and name not in COLUMNS:
         raise SpanftError(f"'{tables[0]}' cannot be read for {name}. Use .spacy.")
-    return name
-
-
-def _with_columns(data: Data, task: str | None) -> Data:
-    """Return data with columns that are guessed where task.json names none."""
-    if data.columns.keys() & {"header", "format"}:
-        return data
-    path, columns = str(data.files["train"]), _named_columns(data)
-    guess = guess_columns(path, columns, task)
-    if line := guess_of(guess, columns):
-        print(f"ℹ {visible(path)}: {visible(line)}", file=sys.stderr)
-        return data._replace(columns={**guess, **data.columns})
-    return data
-
-
-def _named_columns(data: Data) -> dict[str, str]:
-    return {k: v for k, v in data.columns.items() if v and k in SETTINGS}
+    return data._replace(pipeline=name)
 
 
 def _override(configs: Sequence[Config], overrides: Mapping[str, Any]) -> None:
