@@ -96,17 +96,17 @@ def has_decimals(values: Iterable[Any]) -> bool:
 def _sample(path: str | Path, source: str, how: Mapping[str, Any]) -> Sample:
     """Return the cells of the first rows by column, without empty ones."""
     sample: Sample = {}
-    first = None
-    for row in islice(read_table(path, **{**how, "broken": "keep"}), _N_SAMPLED):
-        first = first or row
+    rows = list(islice(read_table(path, **{**how, "broken": "keep"}), _N_SAMPLED))
+    if not rows:
+        raise SpanftError(f"There are no rows in {source}.")
+    for row in rows:
         for name, cell in row.cells.items():
             cells = sample.setdefault(name, [])
             if not row.problem and cell not in (None, "") and cell == cell:  # no NaN
                 cells.append(cell)
-    if first is None:
-        raise SpanftError(f"There are no rows in {source}.")
     if not sample:
-        raise SpanftError(f"{first.place} of {source} {first.problem or 'is empty.'}")
+        reason = rows[0].problem or "is empty."
+        raise SpanftError(f"{rows[0].place} of {source} {reason}")
     return sample
 
 

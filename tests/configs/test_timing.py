@@ -32,7 +32,8 @@ def test_labels_may_come_late(bert, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("n", "n_halves"), [(12, 0), (30, 2), (70, 1)])
 def test_contrast_and_its_choice_are_counted(n, n_halves, bert, tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
-    path.write_text("text,label\n" + "".join(f"{x} film,{x}\n" for x in n * "abc"))
+    rows = "".join(f"{i} film,{label}\n" for i, label in enumerate(n * "abc"))
+    path.write_text(f"text,label\n{rows}")
     made = config_for_data(str(path), transformer=str(bert))
     seconds = []
     for steps in (0, 10):

@@ -127,10 +127,9 @@ def _decides_code(key: Any, value: Any) -> bool:
     is_file = name.endswith("_file")
     # A repository of kernels on the hub: "kernels-community/flash-attn:function".
     values = value.values() if isinstance(value, Mapping) else [value]
-    is_from_hub = "_implementation" in name and re.search(
-        "[/:]", " ".join(map(str, values))
-    )
-    return name in _CODE or is_file or bool(is_from_hub)
+    is_elsewhere = any({"/", ":"} & {*str(each)} for each in values)
+    is_from_hub = "_implementation" in name and is_elsewhere
+    return name in _CODE or is_file or is_from_hub
 
 
 def _nested(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
