@@ -55,7 +55,7 @@ def training_seconds(made: Made) -> float:
     if contrast := start.get("contrast", 0):
         n_halves, n_trials = to_choose(len(made.data["train"].texts), contrast)
         n_steps += contrast + 2 * n_halves * n_trials
-        n_predicted += n_train * (1 + 3 * n_halves)
+        n_predicted += n_train * (1 + 2 * n_halves)
     per_text = _SHARE_OF_PREDICTION * steps / sum(map(len, batches))
     seconds = n_steps * steps / len(batches) + n_predicted * per_text
     return seconds + _SECONDS_OF_IMPORTS + before - begin

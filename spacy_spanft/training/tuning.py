@@ -24,19 +24,12 @@ from .logistic import (
     reduced,
 )
 
-# Whether an encoder learns by contrast, and how much of what it learned is kept: half
-# is often better (Wortsman et al., 2022, "Robust fine-tuning of zero-shot models").
-_WAYS = {
-    "by contrast": (True, 1.0),
-    "by contrast, half of it kept": (True, 0.5),
-    "without contrast": (False, 1.0),
-    "not at all": (False, 0.0),
-}
+# How an encoder may learn, and at which share of the rate of contrast.
+_WAYS = {"by contrast": 1.0, "without contrast": 0.5, "not at all": 0.0}
+_RATE_OF_HANDFUL = 0.2
 # Fewer texts tell too little of that, and of so many one half does.
 _FEWEST_TO_CHOOSE, _MANY_TO_CHOOSE, _STEPS_TO_CHOOSE = 64, 200, 50
 _SCALES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
-# The share of the rate of contrast.
-_RATE_WITHOUT, _RATE_OF_HANDFUL = 0.5, 0.2
 # Then the last layer is fitted: of a handful, one scale keeps large what is.
 _STRENGTH, _STRENGTH_OF_HANDFUL = 0.1, 0.01
 
@@ -58,8 +51,6 @@ class Tuning:
         """Remember the weights of the encoder, which may learn in several ways."""
         self.nlp, self.name, self.examples, self.X, self.Y = nlp, name, examples, X, Y
         self.model: Model[Any, Any] = cast(Any, nlp.get_pipe(name)).model
-        self.weights = encoder_weights(nlp, name)
-        self.frozen = [1 * x for x in self.weights]
         self.is_handful = len(examples) <= HANDFUL
 
     def run(self, probe: Layer, n_steps: int) -> None:
@@ -76,34 +67,33 @@ class Tuning:
             # The training that follows draws the same numbers as without it.
             with torch.random.fork_rng(range(torch.cuda.device_count())):
                 way = self.best_way(texts, n_halves, n_trials)
-        by_contrast, kept = _WAYS[way]
+        if not _WAYS[way]:
+            report(f"ℹ The encoder of {self.name!r} stays as it is.")
+            return
         steps = f"{counted(n_steps, 'step')}, before the training loop"
-        how = f"learns {way}, in {steps}" if kept else "stays as it is"
-        report(f"ℹ The encoder of {self.name!r} {how}.")
-        if kept:
-            every = np.arange(len(texts))
-            self.learn(every, probe, n_steps, by_contrast)
-            if kept < 1:
-                self.keep(self.weights, kept)
-            set_output(self.model, *self.refit(every)[:2])
+        report(f"ℹ The encoder of {self.name!r} learns {way}, in {steps}.")
+        every = np.arange(len(texts))
+        self.learn(every, probe, n_steps, way)
+        set_output(self.model, *self.refit(every)[:2])
 
     def best_way(self, texts: list[str], n_halves: int, n_steps: int) -> str:
         """Return the way after which the labels of held-out texts are most likely."""
+        weights = encoder_weights(self.nlp, self.name)
+        frozen = [1 * x for x in weights]
         folds = folds_of(self.Y, texts, 2)
-        tested = folds < n_halves
         scores = {way: np.zeros_like(self.Y) for way in _WAYS}
         for fold in range(n_halves):
             rows, others = np.flatnonzero(folds != fold), folds == fold
             probe = fit_probe(self.X[rows], self.Y[rows], exclusive=True)[:2]
-            for by_contrast in (True, False):
-                self.learn(rows, probe, n_steps, by_contrast)
-                learned = [1 * x for x in self.weights]
-                for way, (is_contrast, kept) in _WAYS.items():
-                    if is_contrast == by_contrast:
-                        self.keep(learned, kept)
-                        W, b, X = self.refit(rows) if kept else (*probe, self.X)
-                        scores[way][others] = X[others] @ W.T + b
-                self.keep(learned, 0.0)
+            for way, rate in _WAYS.items():
+                W, b, X = *probe, self.X
+                if rate:
+                    self.learn(rows, probe, n_steps, way)
+                    W, b, X = self.refit(rows)
+                    for x, before in zip(weights, frozen, strict=True):
+                        x[...] = before
+                scores[way][others] = X[others] @ W.T + b
+        tested = folds < n_halves
         Y = self.Y[tested]
         f = {way: macro_f(x[tested], Y, exclusive=True) for way, x in scores.items()}
         each = "; ".join(f"{way}: {100 * value:.1f}" for way, value in f.items())
@@ -113,21 +103,15 @@ class Tuning:
         )
         return max(_WAYS, key=lambda way: _likelihood(scores[way][tested], Y))
 
-    def learn(self, rows: Rows, probe: Layer, n_steps: int, by_contrast: bool) -> None:
+    def learn(self, rows: Rows, probe: Layer, n_steps: int, way: str) -> None:
         """Train the encoder on some texts, from a probe of them."""
         width = self.model.get_ref("rows").get_dim("nO")
         length = np.linalg.norm(self.X[rows, -width:], axis=1).mean()
         start = length * probe[0][:, -width:], probe[1]
-        rate = 1.0 if by_contrast else _RATE_WITHOUT
-        how: Any = {"share": _RATE_OF_HANDFUL if self.is_handful else rate}
-        how |= {"by_contrast": by_contrast}
+        share = _RATE_OF_HANDFUL if self.is_handful else _WAYS[way]
+        how: Any = {"share": share, "by_contrast": way == "by contrast"}
         some = [self.examples[i] for i in rows]
         learn_contrast(self.nlp, self.name, some, self.Y[rows], start, n_steps, **how)
-
-    def keep(self, learned: list[Any], share: float) -> None:
-        """Keep a share of what the encoder has learned."""
-        for x, before, after in zip(self.weights, self.frozen, learned, strict=True):
-            x[...] = before + share * (after - before)
 
     def refit(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
         """Fit the last layer to some texts; return it, and the features of all."""

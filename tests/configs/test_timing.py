@@ -40,7 +40,7 @@ def test_contrast_and_its_choice_are_counted(n, n_halves, bert, tmp_path, monkey
         made.config["initialize"]["after_init"]["contrast"] = steps
         monkeypatch.setattr(timing, "perf_counter", count().__next__)
         seconds.append(timing.training_seconds(made))
-    n_steps, n_predicted = 10 + n_halves * 2 * 5, 3 * n * (1 + n_halves * 3)
+    n_steps, n_predicted = 10 + n_halves * 2 * 5, 3 * n * (1 + n_halves * 2)
     more = n_steps / 2 + n_predicted * timing._SHARE_OF_PREDICTION / 32
     assert seconds[1] - seconds[0] == pytest.approx(more)  # two batches take a second
 

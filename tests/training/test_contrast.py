@@ -192,52 +192,50 @@ def test_a_nearly_perfect_probe_stays_as_it_is(initialized, capsys):
 def test_held_out_texts_choose_how_it_learns(best, initialized, capsys, monkeypatch):
     """Each training moves all weights by 1: only the best way predicts labels."""
     monkeypatch.setattr(tuning, "_FEWEST_TO_CHOOSE", 36)
-    learned = []
+    learned, last = [], []
 
-    def learn(self, rows, probe, n_steps, by_contrast):
-        learned.append((sorted(rows), by_contrast, n_steps))
-        for x, before in zip(self.weights, self.frozen, strict=True):
-            assert (x == before).all()
-            x[...] = before + 1
-        self.by_contrast = by_contrast
-
-    def way_of(self):
-        moved = float((self.weights[0] - self.frozen[0]).mean())
-        return (moved > 0 and self.by_contrast, round(moved, 3))
+    def learn(self, rows, probe, n_steps, way):
+        learned.append((sorted(rows), way, n_steps))
+        weights = tuning.encoder_weights(self.nlp, self.name)
+        last[:] = [way, [1 * x for x in weights], weights]
+        for x in weights:
+            x += 1
 
     def refit(self, rows):
-        truths = 1 * self.Y if way_of(self) == tuning._WAYS[best] else 0 * self.Y
+        way, before, weights = last
+        assert all((x != y).all() for x, y in zip(before, weights, strict=True))
+        truths = 1 * self.Y if way == best else 0 * self.Y
         truths[rows] = 0  # what was learned from does not count
         X = np.concatenate([truths, np.zeros_like(self.X)], 1)[:, : self.X.shape[1]]
         W = np.zeros((3, X.shape[1]), "f")
         W[:, :3] = 9 * np.eye(3)
         return W, np.zeros(3, "f"), X
 
-    made = []
     original = tuning.Tuning.__init__
 
-    def remember(self, *args):
+    def right_if_frozen(self, *args):
         original(self, *args)
-        made.append(self)
         if best == "not at all":  # a probe that is right, beside trainings that are not
             self.X[:, :3] += 99 * self.Y
 
-    monkeypatch.setattr(tuning.Tuning, "__init__", remember)
+    monkeypatch.setattr(tuning.Tuning, "__init__", right_if_frozen)
     monkeypatch.setattr(tuning.Tuning, "learn", learn)
     monkeypatch.setattr(tuning.Tuning, "refit", refit)
-    initialized(8)
-    said = "stays as it is" if best == "not at all" else f"learns {best}, in 8 steps"
+    nlp, _ = initialized(8)
+    moves = tuning._WAYS[best] > 0
+    said = f"learns {best}, in 8 steps" if moves else "stays as it is"
     assert said in capsys.readouterr().err
-    assert way_of(made[0]) == tuning._WAYS[best]
+    # The trials left the weights as they were.
+    weights = tuning.encoder_weights(nlp, "textcat")
+    pairs = zip(last[1], weights, strict=True)
+    assert all((y == x + moves).all() for x, y in pairs)
     # Each half was held out for both trainings, and all texts are learned from then.
     halves, whole = learned[:4], learned[4:]
-    assert [x[1:] for x in halves] == [(True, 4), (False, 4)] * 2
+    ways = ["by contrast", "without contrast"]
+    assert [x[1:] for x in halves] == [(way, 4) for way in ways] * 2
     assert {*halves[0][0]} | {*halves[2][0]} == {*range(36)}
     assert not {*halves[0][0]} & {*halves[2][0]}
-    expected = (
-        [(list(range(36)), tuning._WAYS[best][0], 8)] if best != "not at all" else []
-    )
-    assert whole == expected
+    assert whole == ([([*range(36)], best, 8)] if moves else [])
 
 
 def test_it_is_no_loss_to_be_too_sure():
