@@ -9,7 +9,7 @@ from typer import Argument, Option
 from wasabi import msg
 from wasabi.tables import table
 
-from ..errors import SpanftError, visible
+from ..errors import SpanftError, report, visible
 from ..ngrams.counts import Ranking
 from . import options as opt
 from .util import report_texts
@@ -83,6 +83,8 @@ def build_cli(
     if not len(dictionary):
         raise SpanftError("An empty dictionary is not written. Lower --min-count.")
     dictionary.to_disk(output)
+    if output.suffix != ".gz":
+        report(f"⚠ {output} is compressed, so its name should end in .gz.")
     if not quiet:
         _print_facts(dictionary)
         msg.good(f"Wrote {len(dictionary):,} n-grams to {visible(str(output))}")

@@ -15,7 +15,7 @@ from spacy.training.loop import train as run_training
 
 from ..errors import SpanftError, shown, warn
 from ..util.columns import SETTINGS
-from ..util.files import write_whole
+from ..util.files import check_folder, write_whole
 from ..util.gpu import CPU, select_gpu
 from .encoders import check_encoder
 from .making import config_for_data, config_text
@@ -56,6 +56,8 @@ def train(
         columns: text="review", label="stars".
     """
     select_gpu(gpu_id)
+    if output is not None:
+        check_folder(output)
     names = [name for name in (*SETTINGS, *SETTINGS_OF["table"]) if name in settings]
     columns = {name: settings.pop(name) for name in names}
     settings["columns"] = {**settings.get("columns", {}), **columns}

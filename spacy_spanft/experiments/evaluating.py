@@ -50,13 +50,13 @@ def evaluate(
     docs = nlp.pipe(example.predicted for example in examples)
     examples = join(docs, examples)
     check_texts([example.predicted.text for example in examples], data)
-    metric, scores = metric_of(nlp), Scorer(nlp).score(examples)
+    name = str(nlp.path or nlp.meta["name"])
+    metric, scores = metric_of(nlp, path=name), Scorer(nlp).score(examples)
     pairs = list(map(metric.answers, examples))
     prefix = metric.name.rpartition("_")[0]
     prefix = "cats" if metric.name.startswith("cats_") else prefix
     gold = Counter(x for e in examples for x in _labels_of(e.reference, prefix))
     right = [answer for answer, _ in pairs]
-    name = str(nlp.path or nlp.meta["name"])
     check_labels(metric, name, data, right, gold.keys())
     if metric.labels:
         warn_of_unknown(gold.keys() - {*metric.labels}, data)

@@ -63,10 +63,15 @@ def metric_of(
         largest = max(weights.values(), default=None)
         heaviest = [key for key in weights if weights[key] == largest]
         name = next((k for k in heaviest if k in metrics), ", ".join(heaviest))
+    if not metrics:
+        raise SpanftError(
+            f"{path!r} predicts no labels or scores of texts, entities or spans, which "
+            "are what can be compared. `spacy evaluate` scores other components."
+        )
     if name not in metrics:
         raise SpanftError(
             f"{path!r} has no metric {name!r} to be compared by. Choose with --metric, "
-            f"one of: {', '.join(metrics) or NOTHING}."
+            f"one of: {', '.join(metrics)}."
         )
     if positive is not None and name != "cats_f1":
         raise SpanftError(

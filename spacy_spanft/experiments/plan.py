@@ -27,6 +27,7 @@ from ..configs.sources import (
     guess_columns,
     guess_task,
     summarize,
+    table_columns,
     tokenizer_of,
 )
 from ..configs.templates import LISTENERS, TASKS, change, interpolated
@@ -180,11 +181,14 @@ def _set_data(config: Config, data: Data, given: Mapping[str, Any]) -> None:
 
 
 def _read(config: Config, data: Data) -> Docs:
-    """Read the training and the dev data."""
-    config = interpolated(config)
-    nlp, files = tokenizer_of(config), data.files.items()
-    read = {x: read_examples(nlp, str(path), config, x) for x, path in files}
-    return {x: [eg.reference for eg in examples] for x, examples in read.items()}
+    """Read the training and the dev data, by the columns of the config."""
+    config, docs = interpolated(config), {}
+    nlp = tokenizer_of(config)
+    for split, path in data.files.items():
+        columns = table_columns(config, split)
+        examples = read_examples(nlp, str(path), config, split, columns)
+        docs[split] = [example.reference for example in examples]
+    return docs
 
 
 def _fit(config: Config, task: Data, given: Mapping[str, Any], docs: Docs) -> None:

@@ -83,7 +83,8 @@ def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
         raise SpanftError(
             f"doc.spans has no {key!r}{when} (it has: {listed(names)}). A component "
             "before this one in [nlp] pipeline must write it, usually a span_segmenter "
-            "with the same spans_key, and be named in [training] annotating_components."
+            "with the same spans_key, and be named in [training] annotating_components "
+            "(in a loop of your own: nlp.update(..., annotates=[...]))."
         )
     spans = [(span.start, span.end) for span in doc.spans[key]]
     return np.array(sorted(spans), np.int64).reshape(-1, 2)

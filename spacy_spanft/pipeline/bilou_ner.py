@@ -126,8 +126,8 @@ class BilouNER(TrainablePipe):
         if label in self.labels:
             return 0
         self._allow_extra_label()
+        self.vocab.strings.add(label)  # raises for what is no string
         self.cfg["labels"].append(label)
-        self.vocab.strings.add(label)
         if self.model.has_dim("nO"):
             n_tags = len(tag_names(self.labels))
             self.model = self.model.attrs["resize_output"](self.model, n_tags)

@@ -63,6 +63,12 @@ class TextRegressor(MultiLabel_TextCategorizer):
         self.high = high
         self.label = label
 
+    def add_label(self, label: str) -> int:
+        """Add the name of the score, the only label."""
+        expected = f"{self.label!r}: it predicts a score and no labels"
+        check_setting(f"label of {self.name}", label, label == self.label, expected)
+        return super().add_label(label)
+
     def initialize(  # type: ignore[override]
         self,
         get_examples: Callable[[], Iterable[Example]],

@@ -59,9 +59,8 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     warn_labels(nlp, dev or ())
     if dev is not None:
         check_scores(nlp, config, dev)
-    last = _last_step(nlp, training, train) if train else 0
-    if training.get("max_epochs", -1) < 0 and training.get("eval_frequency") == 0:
-        nlp.config["training"]["eval_frequency"] = MOST_STEPS
+    is_streamed = training.get("max_epochs", 0) < 0
+    last = _last_step(nlp, training, train or []) if train or is_streamed else 0
     set_max_steps(nlp.config, last)
     if contrast and not train:
         raise SpanftError(
@@ -90,13 +89,15 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
     """
     max_steps, frequency = settings["max_steps"], settings["eval_frequency"]
     check_number("[training] max_steps", max_steps, lambda n: n >= 0, "0 or more")
-    block = {"batcher": settings["batcher"]}
-    per_epoch, total = count_batches(
-        train,
-        lambda: registry.resolve(block)["batcher"],
-        max_steps,
-        settings["max_epochs"],
-    )
+    per_epoch, total = MOST_STEPS, None  # of what is streamed
+    if train:
+        block = {"batcher": settings["batcher"]}
+        per_epoch, total = count_batches(
+            train,
+            lambda: registry.resolve(block)["batcher"],
+            max_steps,
+            settings["max_epochs"],
+        )
     if per_epoch == 0:  # spaCy would wait forever for the first one
         raise SpanftError(
             "[training.batcher] makes no batch of the training data. Raise its size."

@@ -19,7 +19,7 @@ _MAX_EPOCHS = 100
 MOST_STEPS = 100
 _NO_STEPS = (
     f"The steps of the training are not known to {WARMUP_LINEAR}. Set [training] "
-    "max_steps, or [initialize.after_init] @callbacks = "
+    "max_steps, or max_epochs and [initialize.after_init] @callbacks = "
     '"spacy-spanft.prepare_training.v1".'
 )
 

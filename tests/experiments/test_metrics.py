@@ -145,6 +145,9 @@ def test_the_metric_with_the_highest_weight_is_taken():
     nlp.config["training"]["score_weights"] = {"tag_acc": 0.6, "cats_score": 0.4}
     with pytest.raises(SpanftError, match="'here' has no metric 'tag_acc'"):
         metric_of(nlp, path="here")
+    nlp.remove_pipe("textcat")
+    with pytest.raises(SpanftError, match="'here' predicts no labels or scores of te"):
+        metric_of(nlp, path="here")
 
 
 @pytest.mark.parametrize(

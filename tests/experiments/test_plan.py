@@ -224,6 +224,10 @@ def test_the_data_must_fit_the_pipeline(place):
     Path("data/one/task.json").write_text('{"pipeline": "ner"}')
     with pytest.raises(SpanftError, match=r"train\.csv' cannot be read for ner"):
         plan("data/one", arms="{a: {}}")
+    Path("data/one/task.json").unlink()
+    Path("data/one/train.csv").write_text("body,kind\n" + "a film,A\na book,B\n" * 2)
+    with pytest.raises(SpanftError, match=r"no column 'body' in '.*dev.csv'"):
+        plan("data/one", arms="{a: {}}")
 
 
 def test_test_texts_in_the_training_data_are_warned_of(place, capsys):

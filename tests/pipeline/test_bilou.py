@@ -206,6 +206,8 @@ def test_wrong_labels(trained):
     with pytest.raises(SpanftError, match="no label 'GPE'"):
         nlp.initialize(lambda: examples_for(nlp))
     nlp, _ = make()
+    with pytest.raises(TypeError):
+        nlp.get_pipe("bilou_ner").add_label(3)
     with pytest.raises(ValueError, match="Labels for component 'bilou_ner' not init"):
         nlp.initialize(lambda: examples_for(nlp, [("nothing", [])]))
     examples = examples_for(trained, [("Bob", [(0, 3, "HERO")])])

@@ -97,9 +97,13 @@ def test_fewer_than_no_steps_are_refused(data):
     ("last", "frequency", "expected"),
     [(4, 2, 2), (4, 3, 4), (4, 9, 4), (4, 1, 4), (1, 1, 1)],
 )
-def test_without_scores_the_last_state_is_kept(data, capsys, last, frequency, expected):
+@pytest.mark.parametrize("max_epochs", [0, -1])  # -1 streams the data
+def test_without_scores_the_last_state_is_kept(
+    data, capsys, last, frequency, expected, max_epochs
+):
     weights = {"cats_score": 0.0}
     changes = {"max_steps": last, "eval_frequency": frequency, "score_weights": weights}
+    changes["max_epochs"] = max_epochs
     nlp = init_nlp(quick(data, **{f"training.{k}": v for k, v in changes.items()}))
     assert nlp.config["training"]["eval_frequency"] == expected
     printed = capsys.readouterr().err

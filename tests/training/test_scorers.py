@@ -77,5 +77,7 @@ def test_scores_that_cannot_be_learned():
         nlp.initialize(lambda: examples)
     with pytest.raises(SpanftError, match="above low"):
         regressor(low=1, high=1)
+    with pytest.raises(SpanftError, match="'other', but must be 'score'"):
+        nlp.get_pipe("text_regressor").add_label("other")
     with pytest.raises(SpanftError, match="exclusive_classes = false"):
         regressor(model={**CLS, "tok2vec": TOKENS})

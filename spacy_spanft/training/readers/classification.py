@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import SpanftError, listed, shown, warn
+from ...errors import SpanftError, check_number, listed, shown, warn
 from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, join_pair, split_pair
 from ...util.tables import Format, Row, read_table
@@ -129,6 +129,7 @@ def _corpus(
     names = [*filter(None, (columns.text, columns.text_pair, answer))]
     if len({*names}) < len(names):
         raise SpanftError(f"The columns {listed(names)} must differ.")
+    check_number("limit", limit, lambda n: n >= 0, "0 or more")
     if columns.label_separator == "":
         raise SpanftError("label_separator is '', but must be like ','.")
 
