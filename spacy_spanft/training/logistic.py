@@ -94,7 +94,7 @@ def _fit(Z: Floats, Y: Floats, strength: float, exclusive: bool, start: Layer) -
 
     def loss() -> torch.Tensor:
         optimizer.zero_grad()
-        total = strength * _cross_entropy(features @ W.T + b, targets, exclusive).sum()
+        total = strength * cross_entropy(features @ W.T + b, targets, exclusive).sum()
         total = total + 0.5 * (W**2).sum()
         total.backward()  # type: ignore[no-untyped-call]
         return total
@@ -103,7 +103,8 @@ def _fit(Z: Floats, Y: Floats, strength: float, exclusive: bool, start: Layer) -
     return W.detach().numpy(), b.detach().numpy()
 
 
-def _cross_entropy(scores: Any, targets: Any, exclusive: bool) -> torch.Tensor:
+def cross_entropy(scores: Any, targets: Any, exclusive: bool) -> torch.Tensor:
+    """Return that of each text, for tensors of its scores and the shares of labels."""
     if exclusive:
         return -(targets * torch.log_softmax(scores, dim=1)).sum(dim=1)
     losses = torch.nn.functional.binary_cross_entropy_with_logits
@@ -113,7 +114,7 @@ def _cross_entropy(scores: Any, targets: Any, exclusive: bool) -> torch.Tensor:
 def quality(scores: Floats, Y: Floats, exclusive: bool) -> tuple[float, float]:
     """Return the macro F1 of held-out texts, and their likelihood where that ties."""
     tensors = torch.from_numpy(scores), torch.from_numpy(Y)
-    likelihood = -float(_cross_entropy(*tensors, exclusive).mean())
+    likelihood = -float(cross_entropy(*tensors, exclusive).mean())
     return (macro_f(scores, Y, exclusive) if exclusive else 0.0), likelihood
 
 

@@ -16,11 +16,11 @@ from .logistic import (
     Floats,
     Layer,
     Rows,
+    cross_entropy,
     fit_layer,
     fit_probe,
     folds_of,
     macro_f,
-    quality,
     reduced,
 )
 
@@ -101,7 +101,7 @@ class Tuning:
             f"ℹ Macro F1 of {self.name!r} over {counted(len(Y), 'held-out text')}, if "
             f"its encoder learns {each}. The likeliest labels decide."
         )
-        return max(_WAYS, key=lambda way: _likelihood(scores[way][tested], Y))
+        return best_of({way: likelihoods(x[tested], Y) for way, x in scores.items()})
 
     def learn(self, rows: Rows, probe: Layer, n_steps: int, way: str) -> None:
         """Train the encoder on some texts, from a probe of them."""
@@ -124,9 +124,21 @@ class Tuning:
         return *fit_layer(X[rows], Z, axes, self.Y[rows], strength, exclusive=True), X
 
 
-def _likelihood(scores: Floats, Y: Floats) -> float:
-    """Return that of labels at the best scale, so that it is no loss to be too sure."""
-    return max(quality(scale * scores, Y, exclusive=True)[1] for scale in _SCALES)
+def likelihoods(scores: Floats, Y: Floats) -> Floats:
+    """Return that of each label at the best scale: it is no loss to be too sure."""
+    x, targets = torch.from_numpy(scores), torch.from_numpy(Y)
+    scaled = [-cross_entropy(scale * x, targets, exclusive=True) for scale in _SCALES]
+    return max((each.numpy() for each in scaled), key=np.mean)
+
+
+def best_of(ways: dict[str, Floats]) -> str:
+    """Return the first way, unless another is better by more than a standard error."""
+    best = next(iter(ways))
+    for way, likely in ways.items():
+        gain = likely - ways[best]
+        if gain.mean() > gain.std() / np.sqrt(len(gain)):
+            best = way
+    return best
 
 
 def set_output(

@@ -241,9 +241,17 @@ def test_held_out_texts_choose_how_it_learns(best, initialized, capsys, monkeypa
 def test_it_is_no_loss_to_be_too_sure():
     Y = np.eye(3, dtype="f")[[0, 1, 2, 0]]
     right = Y + np.random.default_rng(0).normal(size=Y.shape).astype("f")
-    likely = [tuning._likelihood(scale * right, Y) for scale in (1, 5)]
+    likely = [tuning.likelihoods(scale * right, Y).mean() for scale in (1, 5)]
     assert likely[0] == pytest.approx(likely[1], abs=0.02)
-    assert likely[0] > tuning._likelihood(0 * right, Y) == pytest.approx(-np.log(3))
+    nothing = tuning.likelihoods(0 * right, Y).mean()
+    assert likely[0] > nothing == pytest.approx(-np.log(3))
+
+
+@pytest.mark.parametrize(("gain", "best"), [(0.05, "a"), (0.3, "b"), (-0.3, "a")])
+def test_another_way_must_be_better_beyond_chance(gain, best):
+    """The standard error of these 100 differences is 0.1."""
+    noise = np.tile([1.0, -1.0], 50)
+    assert tuning.best_of({"a": 0 * noise, "b": gain + noise}) == best
 
 
 @pytest.mark.usefixtures("never_good")
@@ -258,7 +266,7 @@ def test_choosing_leaves_no_trace(initialized, monkeypatch):
     monkeypatch.setattr(tuning, "learn_contrast", draw)
     for fewest in (99, 36):
         monkeypatch.setattr(tuning, "_FEWEST_TO_CHOOSE", fewest)
-        monkeypatch.setattr(tuning, "quality", lambda *x, **how: (0, 0))  # the first
+        monkeypatch.setattr(tuning, "likelihoods", lambda *x: np.zeros(9))  # the first
         nlp, rows = initialized(3)
         results.append(nlp(rows[0]["text"]).cats)
     assert results[0] == results[1]
