@@ -208,6 +208,7 @@ def test_wrong_labels(trained):
     nlp, _ = make()
     with pytest.raises(TypeError):
         nlp.get_pipe("bilou_ner").add_label(3)
+    assert 3 not in nlp.get_pipe("bilou_ner").labels
     with pytest.raises(ValueError, match="Labels for component 'bilou_ner' not init"):
         nlp.initialize(lambda: examples_for(nlp, [("nothing", [])]))
     examples = examples_for(trained, [("Bob", [(0, 3, "HERO")])])

@@ -21,10 +21,18 @@ from thinc.types import Floats2d, Ragged
 from thinc.util import ArrayInfo, get_width
 
 from ...errors import check_number
-from .sequences import Applied, Pooled, Pooling, known, matmul, upload, with_nonempty
+from .sequences import (
+    Applied,
+    Layer,
+    Pooled,
+    Pooling,
+    known,
+    matmul,
+    upload,
+    with_nonempty,
+)
 from .span_window import span_window
 
-Dense = Model[Floats2d, Floats2d]
 POOLER = "pooler"
 
 
@@ -144,21 +152,21 @@ def init_attention(model: Pooling, X: Ragged | None = None, Y: Any = None) -> No
     model.set_param("w", w[0])
 
 
-def pooler() -> Dense:
+def pooler() -> Layer:
     """Make BERT's pooler, tanh(W x + b), as wide as its input."""
     dims: dict[str, int | None] = {"nO": None, "nI": None}
     params: dict[str, Any] = {"W": None, "b": None}
     return Model(POOLER, forward_pooler, init=init_dense, dims=dims, params=params)
 
 
-def forward_pooler(model: Dense, X: Floats2d, is_train: bool) -> Applied:
+def forward_pooler(model: Layer, X: Floats2d, is_train: bool) -> Applied:
     """Apply the layer. W is (width, width), b is (width,)."""
     Y, backprop_affine = _affine(model, "W", "b", X)
     Y = model.ops.xp.tanh(Y, out=Y)
     return Y, lambda dY: backprop_affine(dY * (1 - Y**2))
 
 
-def feed_forward(hidden_size: int) -> Dense:
+def feed_forward(hidden_size: int) -> Layer:
     """Make the layer V ReLU(W x + b) + c, as `chain(Relu(n), Linear(n))` in thinc."""
     dims: dict[str, int | None] = {"nO": hidden_size, "nI": None}
     params: dict[str, Any] = dict.fromkeys(["W", "b", "V", "c"])
@@ -166,7 +174,7 @@ def feed_forward(hidden_size: int) -> Dense:
     return Model("feed_forward", forward_both, init=init, dims=dims, params=params)
 
 
-def forward_both(model: Dense, X: Floats2d, is_train: bool) -> Applied:
+def forward_both(model: Layer, X: Floats2d, is_train: bool) -> Applied:
     """Apply the layer. W is (nO, nI), V is (nO, nO), b and c are (nO,)."""
     hidden, backprop_first = _affine(model, "W", "b", X)
     is_on = hidden > 0
@@ -175,7 +183,7 @@ def forward_both(model: Dense, X: Floats2d, is_train: bool) -> Applied:
     return Y, lambda dY: backprop_first(backprop_second(dY) * is_on)
 
 
-def init_dense(model: Dense, X: Floats2d | None = None, Y: Any = None) -> None:
+def init_dense(model: Layer, X: Floats2d | None = None, Y: Any = None) -> None:
     """Set up the weights as those of thinc's own dense layers."""
     if X is not None:
         model.set_dim("nI", get_width(X))
