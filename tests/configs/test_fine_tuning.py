@@ -78,5 +78,7 @@ def test_wrong_data_and_settings_are_refused(bert, data, overrides, message):
         train(data, transformer=bert, overrides=overrides)
     with pytest.raises(TypeError, match="unexpected keyword argument 'outputs'"):
         train(ROWS, outputs="x")
+    with pytest.raises(SpanftError, match=r"test_fine_tuning\.py' is a file\. Name a"):
+        train(ROWS, output=__file__)
     with pytest.raises(SpanftError, match="regime is 'typo', but must be one of"):
         train(ROWS, transformer=bert, regime="typo")
