@@ -9,10 +9,10 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from wasabi.tables import table
 
-from ..errors import shown, visible, warn
+from ..errors import listed, shown, visible, warn
 from ..training.gold import cats_in, entities_in, has_score, spans_in
 from .measuring import check_labels, check_texts, join, warn_of_unknown
-from .metrics import NOTHING, metric_of
+from .metrics import NOTHING, metric_of, metrics_of
 from .task_data import read_examples
 
 _N_CONFUSIONS = 10
@@ -53,8 +53,11 @@ def evaluate(
     name = str(nlp.path or nlp.meta["name"])
     metric, scores = metric_of(nlp, path=name), Scorer(nlp).score(examples)
     pairs = list(map(metric.answers, examples))
-    prefix = metric.name.rpartition("_")[0]
-    prefix = "cats" if metric.name.startswith("cats_") else prefix
+    prefix = metric.group
+    if others := sorted({x.group for x in metrics_of(nlp).values()} - {prefix}):
+        warn(
+            f"Only {prefix!r} is scored here. `spacy evaluate` scores {listed(others)}."
+        )
     gold = Counter(x for e in examples for x in _labels_of(e.reference, prefix))
     right = [answer for answer, _ in pairs]
     check_labels(metric, name, data, right, gold.keys())

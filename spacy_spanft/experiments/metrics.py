@@ -36,6 +36,12 @@ class Metric(NamedTuple):
     meaning: str = ""  # what the name stands for, if that differs between pipelines
     labels: tuple[str, ...] = ()
 
+    @property
+    def group(self) -> str:
+        """What is scored: "cats", "ents", or "spans_" and a key."""
+        is_of_text = self.name.startswith("cats_")
+        return "cats" if is_of_text else self.name.rpartition("_")[0]
+
     def answers(self, example: Example) -> tuple[str, str]:
         """Return the right and the predicted answer. An empty text is never right."""
         is_empty = not example.predicted.text.strip()
@@ -53,10 +59,7 @@ def metric_of(
     positive (Optional[str]): The positive label, for cats_f1.
     """
     path = path or nlp.meta["name"]
-    metrics: dict[str, Metric] = {}
-    for component in nlp.pipe_names:
-        known = _component_metrics(nlp, component, positive, path)
-        metrics |= {metric.name: metric for metric in known}
+    metrics = metrics_of(nlp, positive, path)
     if name is None:
         weights = nlp.config.get("training", {}).get("score_weights", {})
         weights = {key: weight for key, weight in weights.items() if weight is not None}
@@ -79,6 +82,15 @@ def metric_of(
             "--metric cats_f1, or omit --positive-label."
         )
     return metrics[name]
+
+
+def metrics_of(
+    nlp: Language, positive: str | None = None, path: str = ""
+) -> dict[str, Metric]:
+    """Return all metrics of a pipeline, by name."""
+    names = nlp.pipe_names
+    known = (_component_metrics(nlp, name, positive, path) for name in names)
+    return {metric.name: metric for metrics in known for metric in metrics}
 
 
 def _component_metrics(

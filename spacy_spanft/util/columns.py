@@ -78,7 +78,8 @@ def find_columns(
 
 def guess_of(columns: Mapping[str, str], typed: Mapping[str, str]) -> str:
     """Return "text: question, label: kind", or "" if nothing of it is a guess."""
-    names = {x: columns[x] for x in SETTINGS if x in columns}
+    answer = "score" if "score" in columns else "label"  # which a score replaces
+    names = {x: columns[x] for x in (*TEXTS, answer) if x in columns}
     if all(name in (setting, typed.get(setting)) for setting, name in names.items()):
         return ""
     return ", ".join(f"{setting}: {name}" for setting, name in names.items())

@@ -39,6 +39,7 @@ def test_a_build_equals_python(corpus, tmp_path):
     assert NgramDictionary.from_disk(output) == expected
     assert "new york times" in expected
     assert f"Wrote {len(expected)} n-grams to" in done.stdout
+    assert "should end in .gz" in build(corpus, "-o", tmp_path / "b.tsv").stderr
     (tmp_path / "c.txt").write_text("New York isn't new york\n" * 3)
     done = build(
         *(tmp_path / "c.txt", "-o", output, "--cased"),

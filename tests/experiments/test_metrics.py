@@ -209,3 +209,14 @@ def test_evaluate_scores_as_spacy_does(factory, names, tmp_path):
     by_label = expected.get(f"{prefix}_f_per_type", expected.get(f"{prefix}_per_type"))
     for label, score in (by_label or {}).items():
         assert score.items() <= evaluation.labels[label].items()
+
+
+def test_evaluate_names_what_it_does_not_score(tmp_path):
+    nlp, _ = make("textcat", "AB")
+    nlp.add_pipe("ner").add_label("X")
+    nlp.initialize()
+    doc = nlp.make_doc("a film")
+    doc.cats = {"A": 1.0, "B": 0.0}
+    DocBin(docs=[doc]).to_disk(tmp_path / "gold.spacy")
+    with pytest.warns(UserWarning, match="Only 'cats' is scored.*scores 'ents'"):
+        evaluate(nlp, str(tmp_path / "gold.spacy"))

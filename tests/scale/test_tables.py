@@ -9,7 +9,7 @@ import pytest
 from spacy_spanft import NgramDictionary
 from spacy_spanft.configs import config_for_data
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.util.columns import find_columns
+from spacy_spanft.util.columns import find_columns, guess_of
 from spacy_spanft.util.tables import read_table
 
 from ..commands import run
@@ -63,6 +63,11 @@ def test_each_command_reads_the_same_rows_and_says_which(model):
     run("spanft", "dictionary", "build", name, "-o", "x.tsv.gz", *BUILD)
     expected = dict(NgramDictionary.from_texts(read, min_count=1))
     assert dict(NgramDictionary.from_disk("x.tsv.gz")) == expected
+
+
+def test_a_score_is_named_without_the_label_that_it_replaces():
+    columns = {"text": "body", "label": "label", "score": "stars"}
+    assert guess_of(columns, {}) == "text: body, score: stars"
 
 
 def test_latin_1_is_named_in_each_command(model):
