@@ -99,7 +99,8 @@ class Tuning:
         each = "; ".join(f"{way}: {100 * value:.1f}" for way, value in f.items())
         report(
             f"ℹ Macro F1 of {self.name!r} over {counted(len(Y), 'held-out text')}, if "
-            f"its encoder learns {each}. The likeliest labels decide."
+            f"its encoder learns {each}. Another way than contrast is taken only if it "
+            "makes the labels clearly likelier."
         )
         return best_of({way: likelihoods(x[tested], Y) for way, x in scores.items()})
 
