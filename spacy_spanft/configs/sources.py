@@ -192,6 +192,12 @@ def guess_columns(
     answer: Any = needed[-1]
     how: Any = {x: settings[x] for x in ("encoding", "errors") if x in settings}
     known = find_columns(path, typed, others, answer, **how)
+    if "text_pair" in needed and "text_pair" not in known:
+        single = "text_score" if answer == "score" else "textcat"
+        raise SpanftError(
+            f"--pipeline {task} is for pairs of texts. Name the second text of "
+            f"{shown(path)} with --text-pair, or use --pipeline {single}."
+        )
     if "label" in known and usual is None and "label_separator" not in settings:
         first = islice(read_table(path, **how, broken="keep"), _N_DOCS)
         cells = [row.cells.get(known["label"]) for row in first]
@@ -236,7 +242,8 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
         )
     spellings: dict[str, list[str]] = {}
     for label in labels:
-        spellings.setdefault(label.strip(_MARKS).casefold(), []).append(label)
+        key = label.strip(_MARKS).casefold().removesuffix(".0")  # 1 and 1.0
+        spellings.setdefault(key, []).append(label)
     if alike := [names for names in spellings.values() if len(names) > 1]:
         doubts.append(
             f"Labels of {source} differ only in case or punctuation: "

@@ -463,6 +463,7 @@ def test_spacy_checks_what_is_written(bert):
     ("labels", "message"),
     [
         (["Good", "good.", "bad"], "only in case or punctuation: 'Good', 'good.'"),
+        (["1", "1.0", "no"], "only in case or punctuation: '1', '1.0'"),
         (["a", "b", "a|b"], "look like 'a|b'. If these are several labels, add "),
         (["a", "b", "N/A"], "have the label 'N/A'. If it means that they have none"),
         (["1,5", "2"], "are numbers, such as 1,5. If these are scores, use --score"),
@@ -483,6 +484,8 @@ def test_labels_that_may_be_meant_otherwise(labels, message):
         ("--dev t.jsonl", "--dev is given without --train"),
         ("-p ner --train t.jsonl", "'t.jsonl' cannot be read for ner"),
         ("--train same.jsonl", "'same.jsonl' has the label 'x'"),
+        ("-p pair --train t.jsonl", "with --text-pair, or use --pipeline textcat"),
+        ("-p score --train t.jsonl --score label", "use --pipeline text_score"),
         ("--lang german", "language 'german': it is not the code"),
         ("-t ./none", "encoder './none' cannot be loaded"),
         ("-t junk", "The encoder 'junk' cannot be loaded: there is no file of weights"),
