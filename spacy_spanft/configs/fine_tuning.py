@@ -49,7 +49,7 @@ def train(
     transformer (Optional[Union[str, Path]]): The name or folder of the encoder.
     spans (bool): Whether the head uses spans or windows; False makes the baseline.
     output (Optional[Union[str, Path]]): A folder for config.cfg, the rows, model-best
-        and model-last; None keeps nothing.
+        and model-last, which replaces those of before; None keeps nothing.
     overrides (Optional[Mapping[str, Any]]): Settings: {"training.dropout": 0.2}.
     gpu_id (int): The GPU; -1 is the CPU.
     **settings: What else `task_config` takes, such as lang or dictionary, the task, and
@@ -73,7 +73,7 @@ def train(
         try:
             made = config_for_data(train_file, dev_file, **settings)
         except SpanftError as error:
-            raise SpanftError(_by_argument(str(error), files)) from error
+            raise SpanftError(_by_argument(str(error), files)) from None
         for warning in made.warnings:
             warn(_by_argument(warning, files))
         text = config_text(made.config, made.task, "config.cfg")

@@ -123,6 +123,14 @@ def _doubts(
         yield f"Empty texts of {path}, which teach nothing: {n_empty:,}."
     if n_others := train.n_contradicting:
         yield f"Texts of {path} that occur again with a different label: {n_others:,}."
+    if train.scores and dev.scores:
+        low, high = min(train.scores), max(train.scores)
+        width, of_dev = high - low, (min(dev.scores), max(dev.scores))
+        if of_dev[0] < low - width or of_dev[1] > high + width:
+            yield (
+                f"Scores of {names['dev']} go from {of_dev[0]:g} to {of_dev[1]:g}, far "
+                f"beyond {low:g} to {high:g}, which is trained on. Both set the range."
+            )
     if train.labels and not dev.labels:
         yield f"{names['dev']} has no labels, so that it scores nothing."
     if rare := sorted(x for x, n in train.labels.items() if n <= _TOO_RARE):

@@ -62,6 +62,8 @@ class ArmConfig(NamedTuple):
 
 def read_arms(path: str | Path) -> list[ArmConfig]:
     """Read arms from a YAML file; the others are compared with the first."""
+    if not Path(path).is_file():
+        raise SpanftError(f"There is no file {shown(str(path))}.")
     with reported(f"{path} is not an arms file", ValueError, RecursionError):
         contents = srsly.read_yaml(path)
     arms = contents.get("arms") if isinstance(contents, dict) else None

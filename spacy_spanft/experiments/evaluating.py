@@ -1,18 +1,20 @@
 """Scores of one trained pipeline on test data: overall, by label, and confusions."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from spacy.language import Language
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
+from spacy.training import Example
 from wasabi.tables import table
 
 from ..errors import listed, shown, visible, warn
 from ..training.gold import cats_in, entities_in, has_score, spans_in
 from .measuring import check_labels, check_texts, join, warn_of_unknown
-from .metrics import NOTHING, metric_of, metrics_of
+from .metrics import NOTHING, OF_NUMBERS, Metric, metric_of, metrics_of
 from .task_data import read_examples
 
 _N_CONFUSIONS = 10
@@ -25,6 +27,7 @@ _TITLES = {
     "matthews": "Matthews correlation",
     "pearson": "Pearson correlation",
     "spearman": "Spearman correlation",
+    "mae": "Mean absolute error",
     "p": "Precision",
     "r": "Recall",
     "f": "F",
@@ -51,19 +54,22 @@ def evaluate(
     examples = join(docs, examples)
     check_texts([example.predicted.text for example in examples], data)
     name = str(nlp.path or nlp.meta["name"])
-    metric, scores = metric_of(nlp, path=name), Scorer(nlp).score(examples)
+    metric, *others = _annotated(nlp, name, examples)
+    if others:
+        groups = listed([other.group for other in others])
+        rest = f"`spacy evaluate` scores {groups}, on .spacy files"
+        warn(f"Only {metric.group!r} is scored here; {rest}.")
+    scores, prefix = Scorer(nlp).score(examples), metric.group
     pairs = list(map(metric.answers, examples))
-    prefix = metric.group
-    if others := sorted({x.group for x in metrics_of(nlp).values()} - {prefix}):
-        warn(
-            f"Only {prefix!r} is scored here. `spacy evaluate` scores {listed(others)}."
-        )
     gold = Counter(x for e in examples for x in _labels_of(e.reference, prefix))
     right = [answer for answer, _ in pairs]
     check_labels(metric, name, data, right, gold.keys())
     if metric.labels:
         warn_of_unknown(gold.keys() - {*metric.labels}, data)
     values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}
+    if metric.name in OF_NUMBERS:
+        errors = np.abs(np.diff(metric.rows(examples)))
+        values["cats_mae"] = float(np.nanmean(errors))
     confusions: Counter[tuple[str, str]] = Counter()
     factories = [nlp.get_pipe_meta(name).factory for name in nlp.pipe_names]
     if prefix == "cats" and "textcat" in factories:
@@ -84,6 +90,20 @@ def evaluate(
         {x: {"n": gold[x], **prf} for x, prf in sorted((by_label or {}).items())},
         [(*pair, n) for pair, n in confusions.most_common(_N_CONFUSIONS)],
     )
+
+
+def _annotated(nlp: Language, name: str, examples: Sequence[Example]) -> list[Metric]:
+    """Return a metric of each group that the data have, the pipeline's usual one first.
+
+    If they have none, it is the usual one alone.
+    """
+    usual = metric_of(nlp, path=name)
+    groups = {metric.group: metric for metric in metrics_of(nlp).values()}
+    metrics = [usual, *(x for x in groups.values() if x.group != usual.group)]
+    docs = [example.reference for example in examples]
+    return [
+        metric for metric in metrics if any(metric.answer(x) != NOTHING for x in docs)
+    ] or [usual]
 
 
 def _labels_of(doc: Doc, prefix: str) -> Iterator[str]:

@@ -275,7 +275,7 @@ def check_labels(
     predicted (Set[str]): The labels in a file of predictions.
     """
     if all(answer == NOTHING for answer in answers):
-        raise SpanftError(f"No text of {data!r} has what {metric.name} needs.")
+        raise SpanftError(f"No text of {data!r} has a right answer for {metric.name}.")
     known = {*metric.labels}
     if known and gold and not gold & known:
         raise SpanftError(
@@ -295,7 +295,7 @@ def warn_of_unknown(labels: Iterable[str], data: str) -> None:
     if names := sorted(labels):
         warn(
             f"{shown(data)} has labels that are never predicted: {listed(names)}. "
-            "Accuracy counts their texts as wrong; F scores leave them out."
+            "What is predicted for their texts is wrong."
         )
 
 

@@ -24,6 +24,8 @@ _DOC_BINS = "spacy.Corpus.v1"
 _CONLL = "spacy-spanft.ConllCorpus.v1"
 _DATASETS = ("spacy-spanft.DatasetCorpus.v1", "spacy-spanft.NerDataset.v1")
 _OURS = (_TABLE_CORPUS, _DOC_BINS, _CONLL, *_DATASETS)
+# The factories of components that find entities or spans.
+_OF_SPANS = {"ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel"}
 # Arguments of a config's reader that belong to its own file.
 _NOT_COLUMNS = ("@readers", "path", "format", "limit")
 
@@ -115,8 +117,14 @@ def read_examples(
     check_data(data)
     block = corpus_of((config or nlp.config).interpolate(), data, split, columns)
     corpus = DocBins(data) if block is None else registry.resolve({"x": block})["x"]
+    exclusive = [x for x in nlp.pipe_names if nlp.get_pipe_meta(x).factory == "textcat"]
+    known = {label for name in exclusive for label in nlp.pipe_labels[name]}
     example = None
     for example in corpus(nlp):
+        cats = example.reference.cats
+        if known and not any(cats.get(label) for label in known):
+            # spaCy's scorer would take the first label that is known for the right one.
+            example.reference.cats = {x: value for x, value in cats.items() if value}
         yield example
     if example is None:
         raise SpanftError(f"There are no rows in {data!r}.")
@@ -143,7 +151,9 @@ def corpus_of(
         refuse(typed.keys(), f"the reader {reader}")
         return {**block, "path": data}
     factories = {c.get("factory"): c for c in config["components"].values()}
-    if not factories.keys() & CLASSIFIERS.keys() and reader != _TABLE_CORPUS:
+    has_entities = kind == "entities" and factories.keys() & _OF_SPANS
+    classifies = factories.keys() & CLASSIFIERS.keys() or reader == _TABLE_CORPUS
+    if has_entities or not classifies:
         if kind == "table" and not CONLL_ENDING.search(data) and reader != _CONLL:
             raise SpanftError(
                 f"{shown(data)} cannot be read for this pipeline, which predicts no "

@@ -14,6 +14,8 @@ Layer = tuple[Floats, Floats]
 # The inverse of the penalty, as scikit-learn's C.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 _LEAST_DEVIATION = 1e-6
+# The deviation of a feature over fewer texts is chance, and may be close to 0.
+_FEWEST_FOR_SCALES = 8
 _N_FOLDS = 5
 _N_STEPS = 100
 
@@ -29,7 +31,7 @@ def fit_probe(
     RETURNS (tuple[Floats2d, Floats1d, Floats2d]): The weights, (n_labels, width), the
         biases, and the scores of each text by a layer of the other folds.
     """
-    Z, axes = reduced(X)
+    Z, axes = reduced(X, one_scale=len(X) < _FEWEST_FOR_SCALES)
     folds = folds_of(Y, texts or range(len(Y)), _N_FOLDS)
     held_out = {strength: np.zeros_like(Y) for strength in STRENGTHS}
     for fold in range(int(folds.max()) + 1):

@@ -22,6 +22,7 @@ ANSWERS: dict[Answer, tuple[str, ...]] = {
 SETTINGS = (*TEXTS, *ANSWERS["either"])
 _PAIRS = [("premise", "hypothesis"), TEXTS]
 _PAIRS += [(f"{name}1", f"{name}2") for name in ("sentence", "question", TEXT)]
+_TEXT_OR_PAIR = "text, or both of a pair with --text and --text-pair"
 _N_SAMPLED = 1_000
 _LONGEST_NAME = 5  # words of a column's name; a longer one is a text
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -70,7 +71,8 @@ def find_columns(
     if len(sample) == 1 and "," in (only := next(iter(sample))):
         raise SpanftError(f"{source} has one column, {shown(only)}. Name it .csv.")
     if TEXT not in columns:
-        columns[TEXT] = _text(sample, columns, source, option or "text")
+        own = "text" if answer == "nothing" else _TEXT_OR_PAIR
+        columns[TEXT] = _text(sample, columns, source, option or own)
     if wanted and not columns.keys() & set(wanted):
         columns |= _answer(sample, columns, answer, source)
     return columns

@@ -76,7 +76,7 @@ def _valid_blocks(
         try:
             valid = _valid(block, errors)
         except UnicodeDecodeError as error:
-            problem, names = "is not valid UTF-8", "latin-1, or utf-16"
+            problem, names = "is not valid UTF-8", "cp1252, latin-1 or utf-16"
             if block[error.start] == 0:
                 problem, names = "is not UTF-8 text, but holds a NUL byte", "utf-16"
             packed = " of the decompressed text" if is_packed(path) else ""

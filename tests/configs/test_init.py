@@ -382,6 +382,10 @@ def test_epochs_and_ranges_fit_the_data():
         made = config_for_data("t.jsonl", columns={"score": "s"})
         block = made.config["components"]["text_regressor"]
         assert (block["low"], block["high"]) == expected
+    assert not made.warnings
+    write("dev.jsonl", [{"text": "a", "s": 9.0}])
+    warnings = config_for_data("t.jsonl", "dev.jsonl", columns={"score": "s"}).warnings
+    assert "go from 9 to 9, far beyond -2.5 to 2, which" in "".join(warnings)
 
 
 def test_entities_from_columns_and_offsets():

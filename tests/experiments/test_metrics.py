@@ -6,6 +6,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import spacy
+import srsly
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
@@ -206,17 +207,54 @@ def test_evaluate_scores_as_spacy_does(factory, names, tmp_path):
     scores = {name: expected[f"{prefix}_{name}"] for name in names}
     measured = {name: evaluation.scores[f"{prefix}_{name}"] for name in names}
     assert measured == pytest.approx(scores)
+    if is_number:
+        predicted = [nlp(doc.text).cats["score"] for doc in docs]
+        errors = np.abs(np.array(predicted) - [doc.cats["score"] for doc in docs])
+        assert evaluation.scores["cats_mae"] == pytest.approx(errors.mean())
     by_label = expected.get(f"{prefix}_f_per_type", expected.get(f"{prefix}_per_type"))
     for label, score in (by_label or {}).items():
         assert score.items() <= evaluation.labels[label].items()
 
 
-def test_evaluate_names_what_it_does_not_score(tmp_path):
+def test_evaluate_scores_what_the_data_have(tmp_path):
     nlp, _ = make("textcat", "AB")
     nlp.add_pipe("ner").add_label("X")
     nlp.initialize()
-    doc = nlp.make_doc("a film")
-    doc.cats = {"A": 1.0, "B": 0.0}
-    DocBin(docs=[doc]).to_disk(tmp_path / "gold.spacy")
-    with pytest.warns(UserWarning, match="Only 'cats' is scored.*scores 'ents'"):
-        evaluate(nlp, str(tmp_path / "gold.spacy"))
+
+    def scores(path, cats=(), ents=None):
+        doc = Doc(nlp.vocab, ["a", "film"], ents=ents)
+        doc.cats = dict(cats)
+        DocBin(docs=[doc]).to_disk(tmp_path / path)
+        return evaluate(nlp, str(tmp_path / path)).scores
+
+    cats, ents = {"A": 1.0, "B": 0.0}.items(), ["O", "B-X"]
+    assert "cats_macro_f" in scores("cats.spacy", cats=cats)
+    assert "ents_f" in scores("ents.spacy", ents=ents)
+    row = {"text": "a film", "spans": [{"start": 2, "end": 6, "label": "X"}]}
+    srsly.write_jsonl(tmp_path / "ents.jsonl", [row])
+    assert "ents_f" in evaluate(nlp, str(tmp_path / "ents.jsonl")).scores
+    with pytest.warns(UserWarning, match="Only 'cats' is scored.*scores 'ents', on"):
+        scores("both.spacy", cats=cats, ents=ents)
+    nlp.remove_pipe("ner")
+    (tmp_path / "t.conll").write_text("a B-X\n")
+    with pytest.raises(SpanftError, match="which classifies or scores texts"):
+        evaluate(nlp, str(tmp_path / "t.conll"))
+
+
+def test_texts_with_an_unknown_label_count_for_no_other(tmp_path):
+    nlp, _ = make("textcat", "AB")
+    nlp.initialize()
+    rows = [{"text": f"text {i}", "label": label} for i, label in enumerate("AABBCC")]
+    srsly.write_jsonl(tmp_path / "t.jsonl", rows)
+
+    def answer(docs, scores):
+        for doc in docs:
+            right = rows[int(doc[1].text)]["label"]
+            doc.cats = {"A": float(right == "A"), "B": float(right != "A")}
+
+    nlp.get_pipe("textcat").set_annotations = answer
+    with pytest.warns(UserWarning, match="never predicted: 'C'"):
+        evaluation = evaluate(nlp, str(tmp_path / "t.jsonl"))
+    assert evaluation.scores["cats_accuracy"] == pytest.approx(4 / 6)
+    found = {x: (v["p"], v["r"]) for x, v in evaluation.labels.items()}
+    assert found == {"A": (1, 1), "B": (0.5, 1), "C": (0, 0)}

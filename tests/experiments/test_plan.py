@@ -184,6 +184,8 @@ def test_mistakes_in_arms_are_found_before_the_training(place, arms, expected):
     arms = arms.replace("BASE", BASE).replace("SPANS", SPANS)
     with pytest.raises(SpanftError, match=expected):
         plan("data/one", arms=arms)
+    with pytest.raises(SpanftError, match="There is no file 'none'"):
+        read_arms("none")
 
 
 def table(*labels, text="a film"):

@@ -83,7 +83,7 @@ def test_latin_1_is_named_in_each_command(model):
     ):
         done = run("spanft", *args, ok=False)
         assert "not valid UTF-8 at byte 23 (line 2)" in done.stderr, args
-        assert "--encoding latin-1" in done.stderr
+        assert "--encoding cp1252, latin-1" in done.stderr
         run("spanft", *args, "--encoding", "latin-1")
     assert "café 3" in NgramDictionary.from_disk("x.tsv.gz")
 
@@ -91,7 +91,7 @@ def test_latin_1_is_named_in_each_command(model):
 def test_rows_are_skipped_and_bytes_replaced_in_each_command(model):
     rows = [*ROWS, {"id": "x", "question": "Caf\xe9", "kind": ""}]
     command = "evaluate", model, write("t.csv", rows, "latin-1")
-    assert "--encoding latin-1" in run("spanft", *command, ok=False).stderr
+    assert "--encoding cp1252" in run("spanft", *command, ok=False).stderr
     command += "--errors", "replace"
     assert "--incomplete skip" in run("spanft", *command, ok=False).stderr
     done = run("spanft", *command, *SKIP)
@@ -100,7 +100,7 @@ def test_rows_are_skipped_and_bytes_replaced_in_each_command(model):
     (Path("t.conll")).write_text("a O\n")
     for args, expected in (
         (("evaluate", model, "t.spacy", *SKIP), "--incomplete cannot be used with"),
-        (("evaluate", model, "t.conll"), "which classifies or scores texts"),
+        (("evaluate", model, "t.conll"), "No text of 't.conll' has"),
         (("init", "x.cfg", "--train", "t.spacy", *SKIP), "with textcat, t.spacy"),
     ):
         assert expected in run("spanft", *args, ok=False).stderr
@@ -118,7 +118,10 @@ def test_a_table_without_a_header_is_refused_though_only_texts_are_read():
     [
         ([{"text": "a", "x": 0.5}, {"text": "b", "x": 1}], {"score": "x"}),
         ([{"sentence1": "a", "sentence2": "b", "y": 1}], {"text_pair": "sentence2"}),
-        ([{"title": "One two", "body": "Of four", "y": 1}], "text: 'title', 'body'"),
+        (
+            [{"title": "One two", "body": "Of four", "y": 1}],
+            "'title', 'body'.*--text-pair",
+        ),
         ([{"text": "a", "x": n, "y": -n} for n in (1, 2, 1, 2)], "label: 'x', 'y'"),
         ([{"text": "a"}], "no column for the label, only texts"),
         ([{"One text": "Two texts", "good": "good"}], "not a header but data: 'good'"),
@@ -192,6 +195,16 @@ def test_no_two_rows_need_the_same_several_labels():
     for config in made:
         assert config.task == "textcat_multilabel"
         assert config.data["train"].labels["a"] == 4
+
+
+def test_an_empty_cell_holds_none_of_several_labels():
+    labeled(["a", "a,b", "b", ""])
+    (data, *_) = config_for_data(
+        "x.csv", columns={"label_separator": ","}
+    ).data.values()
+    assert (data.labels, len(data.n_words)) == ({"a": 2, "b": 2}, 4)
+    with pytest.raises(SpanftError, match="Line 5 of 'x.csv' has no label"):
+        config_for_data("x.csv")
 
 
 def test_a_file_with_columns_of_predictions_gets_a_prefix(model):

@@ -171,6 +171,7 @@ def write(tmp_path):
         ({"spans": OBJECTS, "tokens": [{"text": "A"}]}, "x.jsonl"),
         ({"labels": SPANS}, "x.ndjson"),
         ({"entities": RELATIONS, "relations": []}, "x.jsonl"),
+        ({"ents": OBJECTS}, "x.jsonl"),
         ({"id": 1, "label": LABEL_STUDIO, "annotator": 1}, "x.json"),
     ],
 )
@@ -221,7 +222,7 @@ def test_spans_inside_tokens_are_counted_and_named(nlp, write):
 
 def test_overlapping_spans_are_for_spancat(nlp, write):
     path = write({"text": TEXT, "label": [[0, 12, "PER"], [4, 12, "SURNAME"]]})
-    with pytest.raises(SpanftError, match=r"Line 1 of .* overlap.* spans_key"):
+    with pytest.raises(SpanftError, match=r"Line 1 of .* overlap.*--pipeline spancat"):
         ents(conll_corpus(path), nlp)
     (example,) = conll_corpus(path, spans_key="sc")(nlp)
     spans = example.reference.spans["sc"]

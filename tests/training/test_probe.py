@@ -71,6 +71,12 @@ def test_equal_texts_are_held_out_together():
     assert macro_f(together, Y, True) < 0.7 < 0.9 < macro_f(apart, Y, True)
 
 
+def test_what_hardly_differs_between_two_texts_counts_little():
+    X = np.array([[1.0, 0.5], [-1.0, 0.5001]], "f")
+    W, _, _ = fit_probe(X, np.eye(2, dtype="f"), exclusive=True)
+    assert abs(W[:, 1]).max() < 0.01 * abs(W[:, 0]).max()
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("one_scale", [False, True])
 def test_features_that_are_all_alike_tell_nothing(one_scale):

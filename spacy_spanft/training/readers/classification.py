@@ -247,6 +247,8 @@ def _number(row: Row, column: str) -> float:
 
 def _labels_of(row: Row, column: str, columns: Columns) -> set[str]:
     """Return the labels of a row, without outer white space, and renamed."""
+    if columns.label_separator and cell_of(row, "label", column) == "":
+        return set()  # of several labels, none may hold
     value, new_names = _label_cell(row, "label", column), columns.labels
     if columns.label_separator and isinstance(value, str):
         value = [x for x in value.split(columns.label_separator) if x.strip()]

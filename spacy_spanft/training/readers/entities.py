@@ -29,7 +29,7 @@ _TAG = re.compile(r"O|[BILUES]-(?!\S*,[BIO]\b)\S+")
 # The other letters of BILUO and BIOES, in those of IOB.
 _IOB = {"U": "B", "S": "B", "L": "I", "E": "I"}
 # The keys of rows that may hold spans, and how many rows are searched for them.
-_KEYS = ("spans", "entities", "label", "labels")
+_KEYS = ("spans", "entities", "ents", "label", "labels")
 _N_SEARCHED = 100
 
 
@@ -50,7 +50,7 @@ def conll_corpus(
     .json holds texts with character offsets instead:
 
     - Prodigy: JSONL with "spans": [{"start", "end", "label"}]; of rows with an
-      "answer", only accepted ones are read.
+      "answer", only accepted ones are read. Or "ents", as `spanft predict` writes.
     - doccano: JSONL with "label" or "labels": [[start, end, label]], or with
       "entities": [{"start_offset", "end_offset", "label"}].
     - Label Studio: JSON-MIN, a list of rows with "label": [{"start", "end",
@@ -278,7 +278,8 @@ def _docs_of_offsets(
         elif spans_key is None:
             raise SpanftError(
                 f"{row.place} has spans that overlap, which entities cannot: "
-                f"{listed([span.text for span in spans])}. For spancat, set spans_key."
+                f"{listed([span.text for span in spans])}. Read them for spancat, "
+                "with --pipeline spancat (spans_key in a config)."
             )
         yield doc
     if widened:

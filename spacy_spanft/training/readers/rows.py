@@ -52,7 +52,8 @@ def cell_of(row: Row, setting: str, column: str) -> Any:
         raise SpanftError(
             f"There is no column {shown(column)} in {where}. It has: "
             f"{listed(row.cells)}. Name the right one: {setting} = in a config, "
-            f'--{setting.replace("_", "-")} of a command, or "columns" in a task.json.'
+            f'--{setting.replace("_", "-")} of a command, or "columns" in a task.json. '
+            "If only some rows lack it, skip them: --incomplete skip."
         )
     return row.cells[column]
 
