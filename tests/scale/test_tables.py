@@ -203,7 +203,7 @@ def test_an_empty_cell_holds_none_of_several_labels():
         "x.csv", columns={"label_separator": ","}
     ).data.values()
     assert (data.labels, len(data.n_words)) == ({"a": 2, "b": 2}, 4)
-    with pytest.raises(SpanftError, match="Line 5 of 'x.csv' has no label"):
+    with pytest.raises(SpanftError, match=r"Line 5 of .* has no label"):
         config_for_data("x.csv")
 
 
