@@ -1,7 +1,7 @@
 """The tables of the paper's size, `init`'s settings, cost and explanations."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy as np
 
 from spacy_spanft.experiments.significance import method_difference, resample
 
+from . import few_texts
 from .fewlabels.arms import BASELINE, CHOSEN
 from .fewlabels.tables import METRICS
 from .fewlabels.tasks import TASKS
@@ -85,15 +86,21 @@ def _over_texts(runs: Sequence[Run], base: str, other: str) -> str:
     return f"{middle} ({low} to {high})"
 
 
-def compared(name: str, ours: Scored, rivals: Mapping[str, Scored]) -> Iterator[Row]:
+def compared(
+    name: str,
+    ours: Scored,
+    rivals: Mapping[str, Scored],
+    tasks: Collection[str] = (),
+) -> Iterator[Row]:
     """Yield our score in each task, the points above rivals, and what training took.
 
     name (str): The file of the runs.
     ours (Tuple[str, str]): The peer that is ours, and its metric.
     rivals (Mapping[str, Tuple[str, str]]): Other peers and metrics, by title.
+    tasks (Collection[str]): The tasks that count; all if empty.
     """
     yield "texts", "data", "`init`", *(f"`init` − {x}" for x in rivals), "CPU s of each"
-    runs = _read(name)
+    runs = [run for run in _read(name) if not tasks or run["task"] in tasks]
     mine = _of(runs, peer=ours[0])
     for size in sorted({run["size"] for run in mine}):
         many = "8 a label" if size == 8 else f"{size:,}"
@@ -125,6 +132,13 @@ def means_of(table: Callable[[], Iterator[Row]]) -> Iterator[Row]:
     for many, data, _, *gains, _ in table():
         if data in ("data", "mean"):
             yield many, *gains
+
+
+def few() -> Iterator[Row]:
+    """Yield the means of few texts, and beside them those of topics."""
+    topics = {row[0]: row[1] for row in means_of(_few_topics)}
+    for many, *gains in means_of(_few_texts):
+        yield many, *gains, topics.get(many, "-")
 
 
 def lists() -> Iterator[Row]:
@@ -229,12 +243,12 @@ def _of_three(cell: str) -> str:
 
 
 _TOKENS = "Hugging Face token classification"
+_of_few = partial(compared, "few_texts", ("spanft init", "macro_f"))
+_PROBE = ("spanft init", "probe_macro_f")
 _few_texts = partial(
-    compared,
-    "few_texts",
-    ("spanft init", "macro_f"),
-    {"probe": ("spanft init", "probe_macro_f"), "SetFit": ("SetFit", "macro_f")},
+    _of_few, {"probe": _PROBE, "SetFit": ("SetFit", "macro_f")}, few_texts.TASKS
 )
+_few_topics = partial(_of_few, {"probe, topics": _PROBE}, few_texts.TOPICS)
 _peers = partial(
     compared,
     "peers",
@@ -254,8 +268,9 @@ _peers_of_texts = partial(
     },
 )
 TABLES: dict[str, Callable[[], Iterator[Row]]] = {
-    "few": partial(means_of, _few_texts),
+    "few": few,
     "few-texts": _few_texts,
+    "few-topics": _few_topics,
     "peers": partial(means_of, _peers),
     "peers-by-task": _peers,
     "peers-of-texts": partial(means_of, _peers_of_texts),
