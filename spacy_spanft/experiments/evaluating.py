@@ -98,12 +98,12 @@ def _annotated(nlp: Language, name: str, examples: Sequence[Example]) -> list[Me
     If they have none, it is the usual one alone.
     """
     usual = metric_of(nlp, path=name)
-    groups = {metric.group: metric for metric in metrics_of(nlp).values()}
-    metrics = [usual, *(x for x in groups.values() if x.group != usual.group)]
+    metrics = {usual.group: usual}
+    for metric in metrics_of(nlp).values():
+        metrics.setdefault(metric.group, metric)
     docs = [example.reference for example in examples]
-    return [
-        metric for metric in metrics if any(metric.answer(x) != NOTHING for x in docs)
-    ] or [usual]
+    in_data = [x for x in metrics.values() if {*map(x.answer, docs)} - {NOTHING}]
+    return in_data or [usual]
 
 
 def _labels_of(doc: Doc, prefix: str) -> Iterator[str]:

@@ -295,7 +295,7 @@ def warn_of_unknown(labels: Iterable[str], data: str) -> None:
     if names := sorted(labels):
         warn(
             f"{shown(data)} has labels that are never predicted: {listed(names)}. "
-            "What is predicted for their texts is wrong."
+            "A text that has one is never predicted right."
         )
 
 
