@@ -12,7 +12,7 @@ from ..errors import SpanftError
 from ..pipeline.span_segmenter import DEFAULT_SEGMENTER, DEFAULT_SPANS_KEY
 from ..util import SEGMENTER, SPAN_BLOCKS
 from .encoders import Block, model_of, put_encoder
-from .templates import CLASSIFIERS, CURATED, LISTENERS, interpolated
+from .templates import CLASSIFIERS, CURATED, LISTENERS, TOKEN_HEADS, interpolated
 
 PREPARE = "spacy-spanft.prepare_training.v1"
 PAIR_TOKENIZER = "spacy-spanft.PairTokenizer.v1"
@@ -21,8 +21,6 @@ SPAN_TEXTCAT = "spacy-spanft.SpanTextCat.v1"
 FIRST_POOLING = "spacy-spanft.FirstPooling.v1"
 SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v2"
 
-# Changed by default, as CLASSIFIERS are; other components with a tok2vec can be named.
-_TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 # The settings of our baseline that mean the same over spans.
 _SETTINGS = ("summary", "pooler", "pair_separator", "class_weights", "label_smoothing")
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
@@ -114,7 +112,8 @@ def _heads_of(names: Sequence[str], plain: Config, *, may_be_none: bool) -> list
         if name not in pipeline:
             there = ", ".join(pipeline)
             raise SpanftError(f"There is no {name!r} in [nlp] pipeline: {there}.")
-    factories = (*CLASSIFIERS, *_TOKEN_HEADS)
+    # Others with a tok2vec can be named.
+    factories = (*CLASSIFIERS, *TOKEN_HEADS)
     heads = [n for n in pipeline if blocks[n].get("factory") in factories]
     if names:
         heads = [n for n in pipeline if n in names and _takes_spans(blocks[n])]

@@ -21,6 +21,8 @@ REGRESSOR = "text_regressor"
 # The components that read whole texts and can pool spans, and whether their labels
 # exclude each other.
 CLASSIFIERS = {"textcat": True, "textcat_multilabel": False, REGRESSOR: False}
+# The factories of components that find entities or spans.
+TOKEN_HEADS = ("ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel")
 CURATED = "curated_transformer"
 # The factories of components that share an encoder, and the listeners to each.
 LISTENERS = {

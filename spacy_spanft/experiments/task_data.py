@@ -12,7 +12,7 @@ from spacy.training import Example
 from spacy.util import registry
 
 from ..configs.sources import SETTINGS_OF, data_format, refuse, table_columns
-from ..configs.templates import CLASSIFIERS, REGRESSOR
+from ..configs.templates import CLASSIFIERS, REGRESSOR, TOKEN_HEADS
 from ..errors import SpanftError, reported, shown
 from ..training.readers.entities import CONLL_ENDING
 from ..training.readers.rows import DocBins
@@ -24,8 +24,6 @@ _DOC_BINS = "spacy.Corpus.v1"
 _CONLL = "spacy-spanft.ConllCorpus.v1"
 _DATASETS = ("spacy-spanft.DatasetCorpus.v1", "spacy-spanft.NerDataset.v1")
 _OURS = (_TABLE_CORPUS, _DOC_BINS, _CONLL, *_DATASETS)
-# The factories of components that find entities or spans.
-_OF_SPANS = {"ner", "beam_ner", "bilou_ner", "spancat", "spancat_singlelabel"}
 # Arguments of a config's reader that belong to its own file.
 _NOT_COLUMNS = ("@readers", "path", "format", "limit")
 
@@ -124,7 +122,7 @@ def read_examples(
         cats = example.reference.cats
         if known and not any(cats.get(label) for label in known):
             # spaCy's scorer would take the first label that is known for the right one.
-            example.reference.cats = {x: value for x, value in cats.items() if value}
+            example.reference.cats = {x: cats[x] for x in cats if x not in known}
         yield example
     if example is None:
         raise SpanftError(f"There are no rows in {data!r}.")
@@ -151,7 +149,7 @@ def corpus_of(
         refuse(typed.keys(), f"the reader {reader}")
         return {**block, "path": data}
     factories = {c.get("factory"): c for c in config["components"].values()}
-    has_entities = kind == "entities" and factories.keys() & _OF_SPANS
+    has_entities = kind == "entities" and factories.keys() & {*TOKEN_HEADS}
     classifies = factories.keys() & CLASSIFIERS.keys() or reader == _TABLE_CORPUS
     if has_entities or not classifies:
         if kind == "table" and not CONLL_ENDING.search(data) and reader != _CONLL:

@@ -199,9 +199,7 @@ def test_no_two_rows_need_the_same_several_labels():
 
 def test_an_empty_cell_holds_none_of_several_labels():
     labeled(["a", "a,b", "b", ""])
-    (data, *_) = config_for_data(
-        "x.csv", columns={"label_separator": ","}
-    ).data.values()
+    data = config_for_data("x.csv", columns={"label_separator": ","}).data["train"]
     assert (data.labels, len(data.n_words)) == ({"a": 2, "b": 2}, 4)
     with pytest.raises(SpanftError, match=r"Line 5 of .* has no label"):
         config_for_data("x.csv")
