@@ -256,6 +256,8 @@ _peers = partial(
     {
         "Hugging Face": (_TOKENS, "score"),
         "Hugging Face, 300 steps": (f"{_TOKENS}, 300 steps", "score"),
+        "SpanMarker": ("SpanMarker", "score"),
+        "spaCy, CNN": ("spaCy ner, CNN", "score"),
     },
 )
 _peers_of_texts = partial(

@@ -53,7 +53,6 @@ OF_TOKENS = [
     "Hugging Face token classification",
     "Hugging Face token classification, 300 steps",
     "SpanMarker",
-    "spanft init, ner",
     "spaCy ner, same encoder",
     "spaCy ner, CNN",
 ]

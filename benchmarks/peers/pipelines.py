@@ -67,7 +67,6 @@ PEERS: dict[str, Callable[[Path, str], Config]] = {
     "spaCy textcat, ensemble": by_spacy("textcat", "accuracy", over=False),
     "spaCy textcat, same encoder": by_spacy("textcat", "efficiency", over=True),
     "spanft init, bilou_ner": by_init("bilou_ner"),
-    "spanft init, ner": by_init("ner"),
     "spaCy ner, CNN": by_spacy("ner", "efficiency", over=False),
     "spaCy ner, same encoder": by_spacy("ner", "efficiency", over=True),
 }
