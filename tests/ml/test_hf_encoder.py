@@ -158,14 +158,21 @@ def test_wrong_settings(bert):
         make(bert, transformer_config={"atn": "sdpa"})
 
 
-def test_half_precision_on_a_cpu(bert):
-    """It is single precision there."""
+@pytest.mark.parametrize(
+    ("precision", "has_bf16", "is_single"),
+    [("fp16", True, True), ("bf16", False, True), ("bf16", True, False)],
+)
+def test_half_precision_on_a_cpu(bert, monkeypatch, precision, has_bf16, is_single):
+    """It is single precision on a CPU that does not have it."""
+    capabilities = {"avx512_bf16": has_bf16}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, False)
     docs = [NLP(LONG)]
-    single, half = (make(bert, precision=name) for name in ("single", "fp16"))
-    expected = single.predict(docs).vectors
-    np.testing.assert_allclose(half.predict(docs).vectors, expected, atol=1e-6)
-    rows, _ = half.begin_update(docs)
+    expected = make(bert).predict(docs).vectors
+    rows, backprop = make(bert, precision=precision).begin_update(docs)
     assert rows.vectors.dtype == np.float32
+    assert np.allclose(rows.vectors, expected, atol=1e-6) == is_single
+    np.testing.assert_allclose(rows.vectors, expected, atol=0.1)
+    backprop(rows.vectors)
 
 
 def test_a_folder_without_the_files_of_the_tokenizer(tmp_path):
