@@ -45,7 +45,14 @@ def make_span_check() -> Callable[[Language], None]:
 
 def check_config(nlp: Language, config: Any) -> None:
     """Raise for settings of an interpolated config that cannot be meant."""
-    _check_parts(config.get("corpora", {}))
+    blocks = config.get("corpora", {})
+    corpora = [blocks.get(part) or {} for part in ("train", "dev")]
+    are_parts = all(block.get("@readers") == _HELD_OUT for block in corpora)
+    if are_parts and corpora != [{**corpora[0], "part": x} for x in ("train", "dev")]:
+        raise SpanftError(
+            "[corpora.train] and [corpora.dev] are parts of a corpus: they must have "
+            'part = "train" and part = "dev", and the same other settings.'
+        )
     dev = config.get("paths", {}).get("dev")
     if dev and "paths.dev" not in Config(nlp.config["corpora"]).to_str():
         raise SpanftError(
@@ -58,19 +65,6 @@ def check_config(nlp: Language, config: Any) -> None:
         _check_exclusive(name, nlp.get_pipe_meta(name).factory, block.get("model", {}))
         for key in sorted({b["spans_key"] for b in blocks_in(block) if _is_read(b)}):
             _check_writers(nlp, name, key, config)
-
-
-def _check_parts(corpora: Any) -> None:
-    """Raise for held-out data that overlaps the training data."""
-    blocks = {name: corpora.get(name) or {} for name in ("train", "dev")}
-    if any(block.get("@readers") != _HELD_OUT for block in blocks.values()):
-        return
-    whole = [{**block, "part": None} for block in blocks.values()]
-    if whole[0] != whole[1] or any(b["part"] != name for name, b in blocks.items()):
-        raise SpanftError(
-            "[corpora.train] and [corpora.dev] are parts of a corpus: they must have "
-            'part = "train" and part = "dev", and the same other settings.'
-        )
 
 
 def _check_exclusive(name: str, factory: str, model: Any) -> None:
@@ -148,7 +142,7 @@ def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
     try:
         for part in (nlp.tokenizer, *(component for _, component in nlp.components)):
             if hasattr(part, "score"):
-                scores.update(part.score(gold))
+                scores |= part.score(gold)
     except SpanftError:
         raise
     except Exception:  # a custom scorer needs predictions

@@ -35,9 +35,7 @@ def evaluation_steps(n_steps: int, steps_per_epoch: int) -> tuple[int, int]:
         return longest, 0
     longest = min(longest, n_steps)
     near = range(longest, max(1, longest * 3 // 4) - 1, -1)
-    least = min(near, key=lambda steps: n_steps % steps)
-    few = n_steps // 10
-    frequency = next((steps for steps in near if n_steps % steps <= few), least)
+    frequency = min(near, key=lambda steps: max(n_steps % steps, n_steps // 10))
     return frequency, n_steps - n_steps % frequency
 
 
@@ -91,10 +89,8 @@ def warmup_linear(
         0 there, as while `spacy-spanft.freeze_transformer.v1` freezes (with the same
         until_share).
     """
-    check_number("initial_rate", initial_rate, lambda x: x >= 0, "0 or more")
     for name, share in (("warmup_share", warmup_share), ("start_share", start_share)):
-        expected = "a number from 0 to 1, and less than 1"
-        check_number(name, share, lambda share: 0 <= share < 1, expected)
+        check_number(name, share, lambda x: 0 <= x < 1, "from 0 to 1, and less than 1")
     return _rates(initial_rate, warmup_share, max_steps, start_share)
 
 
@@ -103,17 +99,11 @@ def first_step(share: float, max_steps: int) -> int:
     return round(share * (max_steps + 1))
 
 
-def set_max_steps(config: Config, last: int = 0) -> None:
-    """Set max_steps of the schedules in a config: the last step, or [training]'s."""
-    limits = config.interpolate().get("training", {})
-    max_steps = last or limits.get("max_steps")
+def set_max_steps(config: Config, max_steps: int) -> None:
+    """Set the last step of the training in the schedules that do not name one."""
     for block in blocks_in(config.get("training")):
-        if block.get("@schedules") != WARMUP_LINEAR or block.get("max_steps"):
-            continue
-        # With epochs and without a corpus, somebody else has the data and the loop.
-        if not max_steps and limits.get("max_epochs", 0) < 1:
-            raise SpanftError(_NO_STEPS)
-        block["max_steps"] = max_steps or 0
+        if block.get("@schedules") == WARMUP_LINEAR and not block.get("max_steps"):
+            block["max_steps"] = max_steps
 
 
 def _rates(
