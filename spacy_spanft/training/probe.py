@@ -21,8 +21,6 @@ from .tuning import Tuning, features, set_output
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
 SHRUNK_TO = 0.2
-# Any training made a probe worse that was nearly perfect.
-_NEARLY_PERFECT = 0.9
 # Of more texts, a sample is fitted; `init` lets up to so many start from a probe.
 MOST_TEXTS = 2000
 
@@ -55,8 +53,7 @@ def start_from_probes(
         X = features(nlp, name, [example.predicted for example in labeled])
         texts = [example.reference.text for example in labeled]
         W, b, predictions = fit_probe(X, Y, texts, exclusive=exclusive)
-        are_few = len(labeled) <= HANDFUL
-        is_whole = is_scored or is_pair or are_few or contrast > 0
+        is_whole = is_scored or is_pair or contrast > 0 or len(labeled) <= HANDFUL
         set_output(model, W, b, 1.0 if is_whole else SHRUNK_TO)
         if is_scored:
             pairs = predictions[:, 0], Y[:, 0]
@@ -69,10 +66,8 @@ def start_from_probes(
             f"{100 * score:.1f} in cross-validation over "
             f"{counted(len(labeled), 'training text')}."
         )
-        if contrast and score >= _NEARLY_PERFECT and not are_few:
-            report(f"ℹ The encoder of {name!r} stays as it is.")
-        elif contrast:
-            Tuning(nlp, name, labeled, X, Y).run((W, b), contrast)
+        if contrast:
+            Tuning(nlp, name, labeled, X, Y).run((W, b), score, contrast)
     if contrast and not nlp.meta.get("probe"):
         raise SpanftError(
             f"contrast > 0, but no text classifier has a probe. {WITHOUT}"
