@@ -153,12 +153,6 @@ class _Gradients:
             if node.has_param(name)
         ]
         weights += [parameter.detach() for parameter in self._torch_params]
-        shapes = [list(weight.shape) for weight in weights]
-        if any(_in_any([_from_first(shapes) != shapes], weights)):
-            raise SpanftError(
-                "The processes do not train the same pipeline: the shapes of their "
-                "weights differ. Give all machines the same config, data and encoder."
-            )
         for weight in weights:
             _in_place(weight, lambda tensor: distributed.broadcast(tensor, 0))
 
