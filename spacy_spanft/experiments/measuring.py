@@ -22,7 +22,7 @@ from spacy.util import minibatch
 from ..errors import SpanftError, listed, shown, warn
 from ..ml.parameter_groups import models, weights_of
 from ..pipeline.span_segmenter import SpanSegmenter
-from ..training.gold import PLACE, cats_in, labels_in
+from ..training.gold import PLACE
 from ..util.pipelines import load
 from ..util.threads import exit_with_parent
 from .metrics import NOTHING, OF_NUMBERS, Metric, Rows, Score, metric_of
@@ -136,7 +136,7 @@ def _scored(
     segmenters = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SpanSegmenter)]
     rows, texts, spans, places = [], [], [], []
     answers: list[tuple[str, str]] = []
-    cats, gold_labels, predicted_labels = set[str](), set[str](), set[str]()
+    gold_labels, predicted_labels = set[str](), set[str]()
     for batch in minibatch(examples, nlp.batch_size):  # Docs may hold large arrays
         rows.append(metric.rows(batch))
         answers += map(metric.answers, batch)
@@ -147,9 +147,8 @@ def _scored(
             places.append(line or f"Text {len(texts):,}")
             group = doc.spans.get(segmenters[0].spans_key, []) if segmenters else []
             spans.append([(span.start_char, span.end_char) for span in group])
-            cats.update(cats_in(example.reference))
-            gold_labels.update(labels_in(example.reference))
-            predicted_labels.update(labels_in(doc) if is_written(path) else ())
+            gold_labels.update(metric.labels_of(example.reference))
+            predicted_labels.update(metric.labels_of(doc) if is_written(path) else ())
     gold = [right for right, _ in answers]
     check_labels(metric, path, data, gold, gold_labels, predicted_labels)
     all_rows = np.concatenate(rows)
@@ -168,7 +167,7 @@ def _scored(
         spans=spans,
         places=places,
         labels=labels,
-        unknown=sorted(cats.difference(labels)) if labels else [],
+        unknown=sorted(gold_labels.difference(labels)) if labels else [],
     )
 
 
@@ -230,13 +229,8 @@ def elect(docs: Sequence[Doc]) -> Doc:
 
     Entities that more than half of the Docs have never overlap.
     """
-    first, words = docs[0], [token.text for token in docs[0]]
-    if any([token.text for token in doc] != words for doc in docs):
-        raise SpanftError(
-            f"The pipelines of an ensemble split a text into other tokens: "
-            f"{shown(first.text)}. Use pipelines with the same tokenizer."
-        )
-    joint = Doc(first.vocab, words, [bool(token.whitespace_) for token in first])
+    words = [token.text for token in docs[0]]
+    joint = Doc(docs[0].vocab, words, [bool(token.whitespace_) for token in docs[0]])
     labels = {label: None for doc in docs for label in doc.cats}
     joint.cats = {x: mean(doc.cats.get(x, 0.0) for doc in docs) for x in labels}
     joint.ents = _majority(joint, [doc.ents for doc in docs])

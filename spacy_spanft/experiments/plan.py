@@ -217,7 +217,6 @@ def _set_steps(
     epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
     # spaCy accumulates gradients over parts of a batch, not over several.
     steps = given.get("training.max_steps", epochs * ceil(n_docs / size))
-    check_setting("training.max_steps", steps, isinstance(steps, int), "a number")
     # What the configs call before training fits both to epochs and the last step.
     settings = {
         "training.max_steps": steps,

@@ -166,10 +166,7 @@ class _Gradients:
         in_any = iter(_in_any(has_grad, self._torch_params))
         for node, name in self._params:
             if next(in_any):
-                if not node.has_grad(name):
-                    weights = node.get_param(name)
-                    zeros = node.ops.alloc(weights.shape, dtype=weights.dtype)
-                    node.set_grad(name, zeros)
+                node.inc_grad(name, node.ops.xp.zeros_like(node.get_param(name)))
                 _in_place(xp2torch(node.get_grad(name)), distributed.all_reduce)
         for parameter in self._torch_params:
             if next(in_any):

@@ -11,12 +11,13 @@ from spacy.training import Example
 from spacy.util import registry
 from thinc.api import Model
 
-from ..errors import SpanftError, check_number, report, warn
+from ..errors import SpanftError, report, warn
 from ..ml.cross_entropy import Weights, check_weight_names, target_layers
 from ..ml.layers.pooling import POOLER
 from ..ml.parameter_groups import models, shim_of, transformers, upstream
 from ..util._compat import torch_module
 from .checks import check_config, check_scores, warn_labels
+from .contrast import WITHOUT
 from .gold import cats_in, read_corpus
 from .probe import start_from_probes
 from .schedules import MOST_STEPS, count_batches, evaluation_steps, set_max_steps
@@ -42,9 +43,6 @@ def prepare_training(
         have the same label, or other things if they predict held-out texts better; the
         linear model is fitted again.
     """
-    check_number("contrast", contrast, lambda x: x >= 0, "0 or more")
-    if contrast and not probe:
-        raise SpanftError("contrast > 0 needs probe = true. Set both, or contrast = 0.")
     return partial(_prepare, probe, contrast)
 
 
@@ -64,13 +62,13 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     if train or is_streamed:
         last = _last_step(nlp, training, train or [])
     set_max_steps(nlp.config, last)
-    if contrast and not train:
-        raise SpanftError(
-            "contrast > 0 needs a train_corpus with a path that is not streamed: "
-            "[training] max_epochs must be 0 or more."
-        )
     if probe and train:
         start_from_probes(nlp, train, contrast)
+    if contrast and not nlp.meta.get("probe"):
+        raise SpanftError(
+            "contrast > 0, but no text classifier has a probe, which needs probe = "
+            f"true and data that is not streamed (max_epochs = -1). {WITHOUT}"
+        )
     if _is_unscored(training):
         report(
             "ℹ SCORE stays 0: no score chooses model-best, which is the last state. If "

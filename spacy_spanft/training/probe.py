@@ -12,9 +12,9 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..errors import SpanftError, counted, report
+from ..errors import counted, report
 from ..ml.parameter_groups import models
-from .contrast import HANDFUL, WITHOUT, check_contrast
+from .contrast import HANDFUL, check_contrast
 from .logistic import Floats, fit_probe, macro_f
 from .tuning import Tuning, features, set_output
 
@@ -68,10 +68,6 @@ def start_from_probes(
         )
         if contrast:
             Tuning(nlp, name, labeled, X, Y).run((W, b), score, contrast)
-    if contrast and not nlp.meta.get("probe"):
-        raise SpanftError(
-            f"contrast > 0, but no text classifier has a probe. {WITHOUT}"
-        )
 
 
 def _truths(component: Any, labeled: list[Example]) -> Floats:

@@ -23,7 +23,6 @@ from spacy_spanft.training.contrast import (
     learn_contrast,
     normalized,
 )
-from spacy_spanft.training.prepare import prepare_training
 
 WIDTH = 5
 
@@ -289,12 +288,6 @@ def test_a_frozen_or_shared_encoder_is_refused(initialized):
         check_contrast(nlp, "textcat")
 
 
-def test_settings_without_effect_are_refused():
-    for settings in ({"probe": True, "contrast": -1}, {"contrast": 9}):
-        with pytest.raises(SpanftError, match="contrast"):
-            prepare_training(**settings)
-
-
 def test_what_does_not_suit_contrast_is_refused(initialized):
     for refused in (
         {"task": "textcat_multilabel"},
@@ -303,8 +296,10 @@ def test_what_does_not_suit_contrast_is_refused(initialized):
     ):
         with pytest.raises(SpanftError, match="cannot learn by contrast"):
             initialized(3, **refused)
-    with pytest.raises(SpanftError, match="that is not streamed"):
-        initialized(3, {"training.max_epochs": -1})
+    callback = "initialize.after_init"
+    for changed in ({"training.max_epochs": -1}, {f"{callback}.probe": False}):
+        with pytest.raises(SpanftError, match="no text classifier has a probe"):
+            initialized(3, changed)
 
 
 def test_batches_are_full_and_repeat_no_text_in_an_epoch():
