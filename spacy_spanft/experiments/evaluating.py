@@ -80,7 +80,7 @@ def evaluate(
             several = f"{shown(data)} has texts with several labels"
             warn(f"{several}, of which textcat predicts one: {n:,}.")
     per_type = scores.get(f"{prefix}_f_per_type") or scores.get(f"{prefix}_per_type")
-    none_right = dict.fromkeys(gold if per_type else (), {"p": 0.0, "r": 0.0, "f": 0.0})
+    none_right = {x: {"p": 0.0, "r": 0.0, "f": 0.0} for x in gold if per_type}
     by_label = none_right | (per_type or {})
     return Evaluation(
         len(examples),

@@ -18,9 +18,9 @@ from ..ml.parameter_groups import models, shim_of, transformers, upstream
 from ..util._compat import torch_module
 from .checks import check_config, check_scores, warn_labels
 from .contrast import WITHOUT
-from .gold import cats_in, read_corpus
+from .gold import blocks_in, cats_in, read_corpus
 from .probe import start_from_probes
-from .schedules import MOST_STEPS, count_batches, evaluation_steps, set_max_steps
+from .schedules import MOST_STEPS, WARMUP_LINEAR, count_batches, evaluation_steps
 
 
 def prepare_training(
@@ -57,11 +57,12 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     warn_labels(nlp, dev or ())
     if dev is not None:
         check_scores(nlp, config, dev)
-    is_streamed = training["max_epochs"] < 0
     last = training["max_steps"]
-    if train or is_streamed:
+    if train or training["max_epochs"] < 0:
         last = _last_step(nlp, training, train or [])
-    set_max_steps(nlp.config, last)
+    for block in blocks_in(nlp.config["training"]):
+        if block.get("@schedules") == WARMUP_LINEAR and not block.get("max_steps"):
+            block["max_steps"] = last
     if probe and train:
         start_from_probes(nlp, train, contrast)
     if contrast and not nlp.meta.get("probe"):

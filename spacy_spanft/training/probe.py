@@ -15,7 +15,7 @@ from spacy.training import Example
 from ..errors import counted, report
 from ..ml.parameter_groups import models
 from .contrast import HANDFUL, check_contrast
-from .logistic import Floats, fit_probe, macro_f
+from .logistic import fit_probe, macro_f
 from .tuning import Tuning, features, set_output
 
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
@@ -49,9 +49,12 @@ def start_from_probes(
         is_scored, is_pair = hasattr(component, "low"), "separator" in model.attrs
         if contrast:  # before the features are computed
             check_contrast(nlp, name)
-        Y = _truths(component, labeled)
-        X = features(nlp, name, [example.predicted for example in labeled])
-        texts = [example.reference.text for example in labeled]
+        cats = [eg.reference.cats for eg in labeled]
+        Y = np.array([[c.get(x, 0.0) for x in component.labels] for c in cats], "f")
+        if is_scored:  # how far from low to high
+            Y = (Y - component.low) / (component.high - component.low)
+        X = features(nlp, name, [eg.predicted for eg in labeled])
+        texts = [eg.reference.text for eg in labeled]
         W, b, predictions = fit_probe(X, Y, texts, exclusive=exclusive)
         is_whole = is_scored or is_pair or contrast > 0 or len(labeled) <= HANDFUL
         set_output(model, W, b, 1.0 if is_whole else SHRUNK_TO)
@@ -68,12 +71,3 @@ def start_from_probes(
         )
         if contrast:
             Tuning(nlp, name, labeled, X, Y).run((W, b), score, contrast)
-
-
-def _truths(component: Any, labeled: list[Example]) -> Floats:
-    """Return the share of each label, or how far a score is from low to high."""
-    cats = [example.reference.cats for example in labeled]
-    Y = np.array([[c.get(x, 0.0) for x in component.labels] for c in cats], dtype="f")
-    if hasattr(component, "low"):
-        Y = (Y - component.low) / (component.high - component.low)
-    return Y

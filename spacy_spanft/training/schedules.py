@@ -3,12 +3,10 @@
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from confection import Config
 from spacy.training import Example
 from thinc import schedules
 
 from ..errors import SpanftError, check_number
-from .gold import blocks_in
 
 Batcher = Callable[[Iterable[Example]], Iterable[list[Example]]]
 WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
@@ -97,13 +95,6 @@ def warmup_linear(
 def first_step(share: float, max_steps: int) -> int:
     """Return the step that follows a share of all steps, of which max_steps is last."""
     return round(share * (max_steps + 1))
-
-
-def set_max_steps(config: Config, max_steps: int) -> None:
-    """Set the last step of the training in the schedules that do not name one."""
-    for block in blocks_in(config.get("training")):
-        if block.get("@schedules") == WARMUP_LINEAR and not block.get("max_steps"):
-            block["max_steps"] = max_steps
 
 
 def _rates(
