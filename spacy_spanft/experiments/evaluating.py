@@ -12,7 +12,7 @@ from wasabi.tables import table
 
 from ..errors import listed, shown, visible, warn
 from ..training.gold import cats_in
-from .measuring import check_labels, check_texts, join, warn_of_unknown
+from .measuring import check_texts, join, scored, warn_of_unknown
 from .metrics import NOTHING, OF_NUMBERS, Metric, metric_of, metrics_of
 from .task_data import read_examples
 
@@ -59,22 +59,19 @@ def evaluate(
         rest = f"`spacy evaluate` scores {groups}, on .spacy files"
         warn(f"Only {metric.group!r} is scored here; {rest}.")
     scores, prefix = Scorer(nlp).score(examples), metric.group
-    pairs = list(map(metric.answers, examples))
+    measured = scored(examples, nlp, metric, name, data)
+    warn_of_unknown(measured.unknown, data)
     gold = Counter(x for e in examples for x in metric.labels_of(e.reference))
-    right = [answer for answer, _ in pairs]
-    check_labels(metric, name, data, right, gold.keys())
-    if metric.labels:
-        warn_of_unknown(gold.keys() - {*metric.labels}, data)
     values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}
     if metric.name in OF_NUMBERS:
-        errors = np.abs(np.diff(metric.rows(examples)))
-        values["cats_mae"] = float(np.nanmean(errors))
+        values["cats_mae"] = float(np.nanmean(np.abs(np.diff(measured.rows))))
     confusions: Counter[tuple[str, str]] = Counter()
     factories = [nlp.get_pipe_meta(name).factory for name in nlp.pipe_names]
     if prefix == "cats" and "textcat" in factories:
         values["cats_macro_auc"] = None  # that of labels that may hold together
         accuracy = metric_of(nlp, "cats_accuracy")
         values["cats_accuracy"] = accuracy.score(accuracy.rows(examples))
+        pairs = zip(measured.gold, measured.answers, strict=True)
         confusions.update((a, b) for a, b in pairs if a not in (b, NOTHING))
         if n := sum(len([*cats_in(e.reference)]) > 1 for e in examples):
             several = f"{shown(data)} has texts with several labels"

@@ -25,7 +25,7 @@ from ..pipeline.span_segmenter import SpanSegmenter
 from ..training.gold import PLACE
 from ..util.pipelines import load
 from ..util.threads import exit_with_parent
-from .metrics import NOTHING, OF_NUMBERS, Metric, Rows, Score, metric_of
+from .metrics import NOTHING, Metric, Rows, Score, metric_of
 from .task_data import read_examples
 
 Result = TypeVar("Result")
@@ -97,10 +97,10 @@ def measure(path: str | Sequence[str], setup: Setup) -> Measured:
             # Through a DocBin, so that the vocabulary knows the labels.
             joint = DocBin(docs=_elected(path, setup)).get_docs(nlp.vocab)
             answered = join(joint, examples)
-        return _scored(answered, nlp, metric, str(path), setup.data)
+        return scored(answered, nlp, metric, str(path), setup.data)
     clock = _Clock()
     answered = clock.predicted(nlp, examples, setup.gpu_id)
-    measured = _scored(answered, nlp, metric, str(path), setup.data)
+    measured = scored(answered, nlp, metric, str(path), setup.data)
     seed = nlp.config.interpolate().get("training", {}).get("seed")
     return measured._replace(
         n_parameters=n_parameters(nlp),
@@ -129,7 +129,7 @@ class _Clock:
             yield from join(docs, batch)
 
 
-def _scored(
+def scored(
     examples: Iterable[Example], nlp: Language, metric: Metric, path: str, data: str
 ) -> Measured:
     """Score answers, and keep them in words."""
@@ -148,13 +148,11 @@ def _scored(
             group = doc.spans.get(segmenters[0].spans_key, []) if segmenters else []
             spans.append([(span.start_char, span.end_char) for span in group])
             gold_labels.update(metric.labels_of(example.reference))
-            predicted_labels.update(metric.labels_of(doc) if is_written(path) else ())
+            predicted_labels.update(metric.labels_of(doc))
     gold = [right for right, _ in answers]
-    check_labels(metric, path, data, gold, gold_labels, predicted_labels)
+    predicted = predicted_labels if is_written(path) else None
+    _check_labels(metric, path, data, gold, gold_labels, predicted)
     all_rows = np.concatenate(rows)
-    labels = metric.labels if metric.name not in OF_NUMBERS else ()
-    if is_written(path) and labels and not predicted_labels:
-        raise SpanftError(f"No text of {path!r} has predictions.")
     return Measured(
         metric=metric.name,
         meaning=metric.meaning,
@@ -166,8 +164,8 @@ def _scored(
         gold=gold,
         spans=spans,
         places=places,
-        labels=labels,
-        unknown=sorted(gold_labels.difference(labels)) if labels else [],
+        labels=metric.labels,
+        unknown=sorted(gold_labels.difference(metric.labels)) if metric.labels else [],
     )
 
 
@@ -256,17 +254,17 @@ def check_texts(texts: Sequence[str], data: str) -> None:
         warn(f"Empty texts of {shown(data)}, which have no prediction: {share}.")
 
 
-def check_labels(
+def _check_labels(
     metric: Metric,
     path: str,
     data: str,
     answers: Sequence[str],
     gold: Set[str],
-    predicted: Set[str] = frozenset(),
+    predicted: Set[str] | None,
 ) -> None:
     """Raise for data without right answers, and labels that have nothing in common.
 
-    predicted (Set[str]): The labels in a file of predictions.
+    predicted (Optional[Set[str]]): The labels in a file of predictions.
     """
     if all(answer == NOTHING for answer in answers):
         raise SpanftError(f"No text of {data!r} has a right answer for {metric.name}.")
@@ -282,11 +280,13 @@ def check_labels(
             f"{path!r} predicts {listed(sorted(predicted))}, and the data has none of "
             f"these labels, but {listed(sorted(known))}. Rename them."
         )
+    if predicted is not None and metric.labels and not predicted:
+        raise SpanftError(f"No text of {path!r} has predictions.")
 
 
-def warn_of_unknown(labels: Iterable[str], data: str) -> None:
+def warn_of_unknown(names: Sequence[str], data: str) -> None:
     """Warn of labels of the data that a classifier cannot predict."""
-    if names := sorted(labels):
+    if names:
         warn(
             f"{shown(data)} has labels that are never predicted: {listed(names)}. "
             "A text that has one is never predicted right."

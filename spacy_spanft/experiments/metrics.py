@@ -297,7 +297,7 @@ def _number_metrics(label: str) -> list[Metric]:
         return f"{doc.cats[label]:.2f}" if label in doc.cats else NOTHING
 
     return [
-        Metric(name, rows, partial(correlation, name=name), answer, labels=(label,))
+        Metric(name, rows, partial(correlation, name=name), answer)
         for name in OF_NUMBERS
     ]
 
