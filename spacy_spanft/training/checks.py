@@ -12,8 +12,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import SpanftError, listed, warn
-from ..pipeline.span_segmenter import DEFAULT_SPANS_KEY
-from ..util import SEGMENTER
+from ..pipeline.span_segmenter import SpanSegmenter
 from .gold import LEARNED, blocks_in, read_corpus
 
 _OURS = "spacy-spanft."
@@ -88,19 +87,14 @@ def _is_read(block: dict[str, Any]) -> bool:
 
 def _check_writers(nlp: Language, name: str, key: str, config: Any) -> None:
     """Raise unless a component's segmenter is before it, and writes in training."""
-    names, blocks = nlp.component_names, config.get("components", {})
-    writers = [
-        other
-        for other in names
-        if blocks.get(other, {}).get("factory") == SEGMENTER
-        and blocks[other].get("spans_key", DEFAULT_SPANS_KEY) == key
-    ]
-    before = [other for other in writers if names.index(other) < names.index(name)]
-    training = config.get("training", {})
-    annotating = training.get("annotating_components") or []
-    is_frozen = name in (training.get("frozen_components") or [])
+    names, training = nlp.component_names, config["training"]
+    segmenters = [(x, y) for x, y in nlp.components if isinstance(y, SpanSegmenter)]
+    writers = [other for other, pipe in segmenters if pipe.spans_key == key]
+    before = {other for other in writers if names.index(other) < names.index(name)}
+    annotating = training["annotating_components"]
+    is_frozen = name in training["frozen_components"]
     # Without a segmenter, perhaps another component writes them.
-    if writers and not ((before and is_frozen) or {*before} & {*annotating}):
+    if writers and not ((before and is_frozen) or before & {*annotating}):
         raise SpanftError(
             f"{name!r} reads its spans from doc.spans[{key!r}], so that {writers[0]!r} "
             "must stand before it in [nlp] pipeline, and be in [training]: "
