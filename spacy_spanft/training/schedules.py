@@ -15,11 +15,6 @@ _N_ORDERS = 3
 _MAX_EPOCHS = 100
 # From one evaluation to the next, however long an epoch is.
 MOST_STEPS = 100
-_NO_STEPS = (
-    f"The steps of the training are not known to {WARMUP_LINEAR}. Set [training] "
-    "max_steps, or max_epochs and [initialize.after_init] @callbacks = "
-    '"spacy-spanft.prepare_training.v1".'
-)
 
 
 def evaluation_steps(n_steps: int, steps_per_epoch: int) -> tuple[int, int]:
@@ -89,23 +84,21 @@ def warmup_linear(
     """
     for name, share in (("warmup_share", warmup_share), ("start_share", start_share)):
         check_number(name, share, lambda x: 0 <= x < 1, "from 0 to 1, and less than 1")
-    return _rates(initial_rate, warmup_share, max_steps, start_share)
-
-
-def first_step(share: float, max_steps: int) -> int:
-    """Return the step that follows a share of all steps, of which max_steps is last."""
-    return round(share * (max_steps + 1))
-
-
-def _rates(
-    initial_rate: float, warmup_share: float, max_steps: int, start_share: float
-) -> Iterator[float]:
     if max_steps < 1:
         # An optimizer takes the first rate when made, perhaps before steps are counted.
         yield 0.0
-        raise SpanftError(_NO_STEPS)
+        raise SpanftError(
+            f"The steps of the training are not known to {WARMUP_LINEAR}. Set "
+            "[training] max_steps, or max_epochs and [initialize.after_init] "
+            '@callbacks = "spacy-spanft.prepare_training.v1".'
+        )
     start = first_step(start_share, max_steps)
     n_steps = max_steps + 1 - start
     n_warmup = int(warmup_share * n_steps)
     rates = schedules.warmup_linear(initial_rate, n_warmup, n_steps)
     yield from schedules.constant_then(0.0, start, rates)
+
+
+def first_step(share: float, max_steps: int) -> int:
+    """Return the step that follows a share of all steps, of which max_steps is last."""
+    return round(share * (max_steps + 1))

@@ -12,6 +12,7 @@ from spacy_spanft import join_pair, join_pairs
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.wordpieces import cut_windows, encoding_of
 from spacy_spanft.ml.pairs import split_pair
+from spacy_spanft.training.readers.classification import table_corpus
 
 from ..tiny import OWN_LISTENER, encoder_config, make_pipeline, save_encoder
 from .test_encoder import MODELS
@@ -137,3 +138,11 @@ def test_no_random_span_crosses_the_separator():
         spans = doc.spans["ngrams"]
         assert all(len(span) == 1 or "[SEP]" not in span.text for span in spans)
         assert sum(len(span) for span in spans) == len(doc)
+
+
+def test_a_transformer_with_another_separator(bert, tmp_path):
+    nlp = make(bert, separator="</s>")
+    (tmp_path / "x.tsv").write_text("text\tother\tlabel\na\tb\t1\n")
+    corpus = table_corpus(tmp_path / "x.tsv", text_pair="other")
+    with pytest.raises(SpanftError, match="'transformer' has separator = '</s>'"):
+        list(corpus(nlp))

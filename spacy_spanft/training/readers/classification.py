@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ...errors import SpanftError, listed, shown, warn
+from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, join_pair, split_pair
 from ...util.tables import Format, Row, read_table
 from ...util.text_files import UTF8, ErrorHandling
@@ -131,9 +132,8 @@ def _corpus(
         raise SpanftError(f"The columns {listed(names)} must differ.")
 
     def corpus(nlp: Language) -> Iterator[Example]:
-        if columns.text_pair is not None:  # the tokenizer may not know the separator
-            pair = join_pair("a", "b", columns.separator)
-            split_pair(nlp.make_doc(pair), columns.separator)
+        if columns.text_pair is not None:
+            _check_pipeline(nlp, columns.separator)
         rows = list(islice(_whole_rows(read(), columns, source), limit or None))
         if not rows:
             raise SpanftError(f"There are no rows in {source}.")
@@ -149,6 +149,21 @@ def _corpus(
             yield Example(predicted, reference)
 
     return corpus
+
+
+def _check_pipeline(nlp: Language, separator: str) -> None:
+    """Raise if the tokenizer or a component has another separator."""
+    split_pair(nlp.make_doc(join_pair("a", "b", separator)), separator)
+    for name, component in nlp.pipeline:
+        attrs = getattr(getattr(component, "model", None), "attrs", {})
+        # The encoder keeps its settings in one object.
+        owners = (component, attrs.get(SETTINGS))
+        others = {getattr(owner, "separator", None) for owner in owners}
+        for other in {*others, attrs.get("separator")} - {None, separator}:
+            raise SpanftError(
+                f"The corpus joins pairs with {separator!r}, but {name!r} has "
+                f"separator = {other!r}. Set both to ${{nlp.tokenizer.separator}}."
+            )
 
 
 def _whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[Row]:
