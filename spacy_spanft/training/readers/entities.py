@@ -244,8 +244,7 @@ def _annotated_rows(
         how: Any = {"errors": errors, "encoding": encoding}
         rows = read_table(path, format="jsonl", **how)
     else:
-        kinds = ValueError, TypeError, RecursionError
-        with reported(f"{source} is not a JSON list of objects", *kinds):
+        with reported(f"{source} is not a JSON list of objects", ValueError, TypeError):
             items = json.loads("".join(lines_of(path, errors, encoding)))
             rows = [Row(f"Item {n}", dict(item)) for n, item in enumerate(items, 1)]
     for row in rows:
