@@ -25,6 +25,7 @@ from ..configs.making import task_config
 from ..configs.templates import REGIMES, change, read_config
 from ..errors import SpanftError, listed, meant, reported, shown
 from ..util import SEGMENTER, SPAN_BLOCKS
+from ..util.files import check_exists
 
 NGRAM_SEGMENTER = "spacy-spanft.NgramSegmenter.v1"
 # An arm or a task names a folder, on any file system.
@@ -62,9 +63,8 @@ class ArmConfig(NamedTuple):
 
 def read_arms(path: str | Path) -> list[ArmConfig]:
     """Read arms from a YAML file; the others are compared with the first."""
-    if not Path(path).is_file():
-        raise SpanftError(f"There is no file {shown(str(path))}.")
-    with reported(f"{path} is not an arms file", ValueError, RecursionError):
+    check_exists(path)
+    with reported(f"{path} is not an arms file", ValueError):
         contents = srsly.read_yaml(path)
     arms = contents.get("arms") if isinstance(contents, dict) else None
     if not isinstance(arms, dict) or not arms:

@@ -1,19 +1,18 @@
 """Scores of one trained pipeline on test data: overall, by label, and confusions."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.language import Language
 from spacy.scorer import Scorer
-from spacy.tokens import Doc
 from spacy.training import Example
 from wasabi.tables import table
 
 from ..errors import listed, shown, visible, warn
-from ..training.gold import cats_in, entities_in, has_score, spans_in
-from .measuring import check_labels, check_texts, join, warn_of_unknown
+from ..training.gold import cats_in
+from .measuring import check_texts, join, scored, warn_of_unknown
 from .metrics import NOTHING, OF_NUMBERS, Metric, metric_of, metrics_of
 from .task_data import read_examples
 
@@ -60,34 +59,30 @@ def evaluate(
         rest = f"`spacy evaluate` scores {groups}, on .spacy files"
         warn(f"Only {metric.group!r} is scored here; {rest}.")
     scores, prefix = Scorer(nlp).score(examples), metric.group
-    pairs = list(map(metric.answers, examples))
-    gold = Counter(x for e in examples for x in _labels_of(e.reference, prefix))
-    right = [answer for answer, _ in pairs]
-    check_labels(metric, name, data, right, gold.keys())
-    if metric.labels:
-        warn_of_unknown(gold.keys() - {*metric.labels}, data)
+    measured = scored(examples, nlp, metric, name, data)
+    warn_of_unknown(measured.unknown, data)
+    gold = Counter(x for e in examples for x in metric.labels_of(e.reference))
     values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}
     if metric.name in OF_NUMBERS:
-        errors = np.abs(np.diff(metric.rows(examples)))
-        values["cats_mae"] = float(np.nanmean(errors))
+        values["cats_mae"] = float(np.nanmean(np.abs(np.diff(measured.rows))))
     confusions: Counter[tuple[str, str]] = Counter()
     factories = [nlp.get_pipe_meta(name).factory for name in nlp.pipe_names]
     if prefix == "cats" and "textcat" in factories:
         values["cats_macro_auc"] = None  # that of labels that may hold together
         accuracy = metric_of(nlp, "cats_accuracy")
         values["cats_accuracy"] = accuracy.score(accuracy.rows(examples))
+        pairs = zip(measured.gold, measured.answers, strict=True)
         confusions.update((a, b) for a, b in pairs if a not in (b, NOTHING))
         if n := sum(len([*cats_in(e.reference)]) > 1 for e in examples):
             several = f"{shown(data)} has texts with several labels"
             warn(f"{several}, of which textcat predicts one: {n:,}.")
-    by_label = scores.get(f"{prefix}_f_per_type") or scores.get(f"{prefix}_per_type")
-    if by_label:
-        nothing_right = {label: {"p": 0.0, "r": 0.0, "f": 0.0} for label in gold}
-        by_label = nothing_right | by_label
+    per_type = scores.get(f"{prefix}_f_per_type") or scores.get(f"{prefix}_per_type")
+    none_right = {x: {"p": 0.0, "r": 0.0, "f": 0.0} for x in gold if per_type}
+    by_label = none_right | (per_type or {})
     return Evaluation(
         len(examples),
         {name: value for name, value in values.items() if value is not None},
-        {x: {"n": gold[x], **prf} for x, prf in sorted((by_label or {}).items())},
+        {x: {"n": gold[x], **prf} for x, prf in sorted(by_label.items())},
         [(*pair, n) for pair, n in confusions.most_common(_N_CONFUSIONS)],
     )
 
@@ -104,13 +99,6 @@ def _annotated(nlp: Language, name: str, examples: Sequence[Example]) -> list[Me
     docs = [example.reference for example in examples]
     in_data = [x for x in metrics.values() if {*map(x.answer, docs)} - {NOTHING}]
     return in_data or [usual]
-
-
-def _labels_of(doc: Doc, prefix: str) -> Iterator[str]:
-    if prefix == "cats":
-        return iter(()) if has_score(doc) else cats_in(doc)
-    key = prefix.removeprefix("spans_")
-    return entities_in(doc) if prefix == "ents" else spans_in(doc, key)
 
 
 def to_text(evaluation: Evaluation) -> str:

@@ -22,10 +22,10 @@ from spacy.util import minibatch
 from ..errors import SpanftError, listed, shown, warn
 from ..ml.parameter_groups import models, weights_of
 from ..pipeline.span_segmenter import SpanSegmenter
-from ..training.gold import PLACE, cats_in, labels_in
+from ..training.gold import PLACE
 from ..util.pipelines import load
 from ..util.threads import exit_with_parent
-from .metrics import NOTHING, OF_NUMBERS, Metric, Rows, Score, metric_of
+from .metrics import NOTHING, Metric, Rows, Score, metric_of
 from .task_data import read_examples
 
 Result = TypeVar("Result")
@@ -97,10 +97,10 @@ def measure(path: str | Sequence[str], setup: Setup) -> Measured:
             # Through a DocBin, so that the vocabulary knows the labels.
             joint = DocBin(docs=_elected(path, setup)).get_docs(nlp.vocab)
             answered = join(joint, examples)
-        return _scored(answered, nlp, metric, str(path), setup.data)
+        return scored(answered, nlp, metric, str(path), setup.data)
     clock = _Clock()
     answered = clock.predicted(nlp, examples, setup.gpu_id)
-    measured = _scored(answered, nlp, metric, str(path), setup.data)
+    measured = scored(answered, nlp, metric, str(path), setup.data)
     seed = nlp.config.interpolate().get("training", {}).get("seed")
     return measured._replace(
         n_parameters=n_parameters(nlp),
@@ -129,14 +129,14 @@ class _Clock:
             yield from join(docs, batch)
 
 
-def _scored(
+def scored(
     examples: Iterable[Example], nlp: Language, metric: Metric, path: str, data: str
 ) -> Measured:
     """Score answers, and keep them in words."""
     segmenters = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, SpanSegmenter)]
     rows, texts, spans, places = [], [], [], []
     answers: list[tuple[str, str]] = []
-    cats, gold_labels, predicted_labels = set[str](), set[str](), set[str]()
+    gold_labels, predicted_labels = set[str](), set[str]()
     for batch in minibatch(examples, nlp.batch_size):  # Docs may hold large arrays
         rows.append(metric.rows(batch))
         answers += map(metric.answers, batch)
@@ -147,15 +147,12 @@ def _scored(
             places.append(line or f"Text {len(texts):,}")
             group = doc.spans.get(segmenters[0].spans_key, []) if segmenters else []
             spans.append([(span.start_char, span.end_char) for span in group])
-            cats.update(cats_in(example.reference))
-            gold_labels.update(labels_in(example.reference))
-            predicted_labels.update(labels_in(doc) if is_written(path) else ())
+            gold_labels.update(metric.labels_of(example.reference))
+            predicted_labels.update(metric.labels_of(doc))
     gold = [right for right, _ in answers]
-    check_labels(metric, path, data, gold, gold_labels, predicted_labels)
+    predicted = predicted_labels if is_written(path) else None
+    _check_labels(metric, path, data, gold, gold_labels, predicted)
     all_rows = np.concatenate(rows)
-    labels = metric.labels if metric.name not in OF_NUMBERS else ()
-    if is_written(path) and labels and not predicted_labels:
-        raise SpanftError(f"No text of {path!r} has predictions.")
     return Measured(
         metric=metric.name,
         meaning=metric.meaning,
@@ -167,8 +164,8 @@ def _scored(
         gold=gold,
         spans=spans,
         places=places,
-        labels=labels,
-        unknown=sorted(cats.difference(labels)) if labels else [],
+        labels=metric.labels,
+        unknown=sorted(gold_labels.difference(metric.labels)) if metric.labels else [],
     )
 
 
@@ -230,13 +227,8 @@ def elect(docs: Sequence[Doc]) -> Doc:
 
     Entities that more than half of the Docs have never overlap.
     """
-    first, words = docs[0], [token.text for token in docs[0]]
-    if any([token.text for token in doc] != words for doc in docs):
-        raise SpanftError(
-            f"The pipelines of an ensemble split a text into other tokens: "
-            f"{shown(first.text)}. Use pipelines with the same tokenizer."
-        )
-    joint = Doc(first.vocab, words, [bool(token.whitespace_) for token in first])
+    words = [token.text for token in docs[0]]
+    joint = Doc(docs[0].vocab, words, [bool(token.whitespace_) for token in docs[0]])
     labels = {label: None for doc in docs for label in doc.cats}
     joint.cats = {x: mean(doc.cats.get(x, 0.0) for doc in docs) for x in labels}
     joint.ents = _majority(joint, [doc.ents for doc in docs])
@@ -262,17 +254,17 @@ def check_texts(texts: Sequence[str], data: str) -> None:
         warn(f"Empty texts of {shown(data)}, which have no prediction: {share}.")
 
 
-def check_labels(
+def _check_labels(
     metric: Metric,
     path: str,
     data: str,
     answers: Sequence[str],
     gold: Set[str],
-    predicted: Set[str] = frozenset(),
+    predicted: Set[str] | None,
 ) -> None:
     """Raise for data without right answers, and labels that have nothing in common.
 
-    predicted (Set[str]): The labels in a file of predictions.
+    predicted (Optional[Set[str]]): The labels in a file of predictions.
     """
     if all(answer == NOTHING for answer in answers):
         raise SpanftError(f"No text of {data!r} has a right answer for {metric.name}.")
@@ -288,11 +280,13 @@ def check_labels(
             f"{path!r} predicts {listed(sorted(predicted))}, and the data has none of "
             f"these labels, but {listed(sorted(known))}. Rename them."
         )
+    if predicted is not None and metric.labels and not predicted:
+        raise SpanftError(f"No text of {path!r} has predictions.")
 
 
-def warn_of_unknown(labels: Iterable[str], data: str) -> None:
+def warn_of_unknown(names: Sequence[str], data: str) -> None:
     """Warn of labels of the data that a classifier cannot predict."""
-    if names := sorted(labels):
+    if names:
         warn(
             f"{shown(data)} has labels that are never predicted: {listed(names)}. "
             "A text that has one is never predicted right."

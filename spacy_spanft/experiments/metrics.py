@@ -4,7 +4,7 @@ With a row for each Doc, any resampled choice of Docs is scored in microseconds.
 scores equal those of spaCy's Scorer and of this package's scorers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from spacy.training import Example
 
 from ..errors import SpanftError, listed
 from ..pipeline.scorers import matthews, regression_scores
+from ..training.gold import cats_in, entities_in, has_score, spans_in
 
 Rows = NDArray[Any]
 Score = Callable[[Rows], float]
@@ -41,6 +42,13 @@ class Metric(NamedTuple):
         """What is scored: "cats", "ents", or "spans_" and a key."""
         is_of_text = self.name.startswith("cats_")
         return "cats" if is_of_text else self.name.rpartition("_")[0]
+
+    def labels_of(self, doc: Doc) -> Iterator[str]:
+        """Return the labels of what is scored: of the text, its entities or spans."""
+        if self.group == "cats":
+            return iter(()) if has_score(doc) else cats_in(doc)
+        key = self.group.removeprefix("spans_")
+        return entities_in(doc) if self.group == "ents" else spans_in(doc, key)
 
     def answers(self, example: Example) -> tuple[str, str]:
         """Return the right and the predicted answer. An empty text is never right."""
@@ -289,7 +297,7 @@ def _number_metrics(label: str) -> list[Metric]:
         return f"{doc.cats[label]:.2f}" if label in doc.cats else NOTHING
 
     return [
-        Metric(name, rows, partial(correlation, name=name), answer, labels=(label,))
+        Metric(name, rows, partial(correlation, name=name), answer)
         for name in OF_NUMBERS
     ]
 

@@ -73,12 +73,10 @@ class Run(NamedTuple):
     @property
     def is_done(self) -> bool:
         """Whether the run is done, with the same settings and files."""
-        try:
-            facts = srsly.read_json(self.folder / RESULT)
-            is_same = facts["fingerprint"] == self.fingerprint
-        except (OSError, ValueError, TypeError, KeyError):
+        path = self.folder / RESULT
+        if not path.is_file() or not (self.folder / MODEL).is_dir():
             return False
-        return is_same and (self.folder / MODEL).is_dir()
+        return bool(srsly.read_json(path)["fingerprint"] == self.fingerprint)
 
 
 def plan_runs(
@@ -217,7 +215,6 @@ def _set_steps(
     epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
     # spaCy accumulates gradients over parts of a batch, not over several.
     steps = given.get("training.max_steps", epochs * ceil(n_docs / size))
-    check_setting("training.max_steps", steps, isinstance(steps, int), "a number")
     # What the configs call before training fits both to epochs and the last step.
     settings = {
         "training.max_steps": steps,

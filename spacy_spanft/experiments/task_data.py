@@ -77,8 +77,6 @@ def find_data(folder: str | Path) -> Data:
     path = folder / "task.json"
     with reported(f"{path} is not JSON", ValueError):
         facts = srsly.read_json(path) if path.exists() else {}
-    if not isinstance(facts, dict):
-        raise SpanftError(f"{path} is not a JSON object, but {shown(facts)}.")
     # Other keys are for people.
     facts = {key: facts[key] for key in Data._field_defaults if key in facts}
     needed = {split: files.pop(split) for split in ("train", "dev")}

@@ -1,7 +1,6 @@
 """Explanations for the terminal, as a page, and as JSON."""
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ from .explanation import Explanation, Part, Reasons
 
 # What a text is cut into, with the "start", "end" and more of the mark of each.
 Pieces = list[tuple[str, dict[str, Any]]]
-# Characters that a page cannot hold.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 def to_terminal(explanation: Explanation, reasons: Sequence[Reasons]) -> str:
@@ -71,15 +68,9 @@ def render(template: Path, **values: Any) -> str:
         template.read_text("utf8"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: clean(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     ).render(values)
-
-
-def clean(text: str) -> str:
-    """Replace the characters that a page cannot hold; the others keep their places."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def to_json(explanation: Explanation, reasons: Sequence[Reasons]) -> str:

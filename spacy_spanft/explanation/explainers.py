@@ -52,9 +52,6 @@ def explain_pipe(
             "text_regressor with spacy-spanft.SpanTextCat.v1, bilou_ner, or spancat."
         )
     pipe: Any = nlp.get_pipe(name)
-    for node in pipe.model.walk():
-        if not all(map(node.has_param, node.param_names)):
-            raise SpanftError(f"The component {name!r} has not been initialized.")
     size = batch_size or nlp.batch_size
     later = nlp.pipe_names[nlp.pipe_names.index(name) :]
     # A Doc is read again as text: entities that it has would seem another component's.

@@ -75,6 +75,13 @@ def listeners(model: Model[Any, Any]) -> list[Any]:
     return [node for node in model.walk() if node.name in _LISTENERS]
 
 
+def upstream(nlp: Language, model: Model[Any, Any]) -> list[Any]:
+    """Return the components that a model listens to."""
+    heard = listeners(model)
+    pipes: list[Any] = [x for _, x in nlp.components if hasattr(x, "listeners")]
+    return [pipe for pipe in pipes if any(x in heard for x in pipe.listeners)]
+
+
 def weights_of(model: Model[Any, Any]) -> list[Any]:
     """Return the arrays and tensors of a model, which can be changed in place."""
     nodes = list(model.walk())

@@ -273,7 +273,7 @@ def _workers(
 def _predict_parts(
     source: Source, run: Run, parts: Parts, progress: bool
 ) -> tuple[Predicted, Shape, list[str]]:
-    """Predict the parts that are missing or damaged; return all columns, too."""
+    """Predict the parts that are missing; return all columns, too."""
     n_rows, n_failures, shape = 0, 0, Shape()
     names: dict[str, None] = {}  # in their order
 
@@ -290,7 +290,7 @@ def _predict_parts(
     def missing() -> Iterator[Batch]:
         for number, part in enumerate(read_parts(source)):
             names.update(dict.fromkeys(x for cells, _, _ in part for x in cells))
-            results = parts.read(number, len(part))
+            results = parts.read(number)
             if results is None:
                 yield number, [(text, problem) for _, text, problem in part]
             else:
@@ -313,7 +313,7 @@ def _predict_parts(
 def _rows(source: Source, parts: Parts) -> Iterator[dict[str, Any]]:
     """Yield the rows with their predictions."""
     for number, part in enumerate(read_parts(source)):
-        results = parts.read(number, len(part)) or ()
+        results = parts.read(number) or ()
         for (cells, _, _), result in zip(part, results, strict=True):
             added = {f"{source.prefix}{key}": v for key, v in result.items()}
             yield {**cells, **added}

@@ -101,13 +101,11 @@ def _write_csv(
     for row in rows:
         by_label = row.pop(cats, None) or {}
         row |= {f"{cats}.{label}": score for label, score in by_label.items()}
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+        for name, value in row.items():
+            if isinstance(value, dict | list):
+                row[name] = json.dumps(value, ensure_ascii=False, default=str)
+        writer.writerow(row)
     text.detach()
-
-
-def _cell(value: Any) -> Any:
-    is_nested = isinstance(value, dict | list)
-    return json.dumps(value, ensure_ascii=False, default=str) if is_nested else value
 
 
 def _write_jsonl(rows: Cells, file: BinaryIO) -> None:

@@ -12,8 +12,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import SpanftError, listed, warn
-from ..pipeline.span_segmenter import DEFAULT_SPANS_KEY
-from ..util import SEGMENTER
+from ..pipeline.span_segmenter import SpanSegmenter
 from .gold import LEARNED, blocks_in, read_corpus
 
 _OURS = "spacy-spanft."
@@ -45,7 +44,14 @@ def make_span_check() -> Callable[[Language], None]:
 
 def check_config(nlp: Language, config: Any) -> None:
     """Raise for settings of an interpolated config that cannot be meant."""
-    _check_parts(config.get("corpora", {}))
+    blocks = config.get("corpora", {})
+    corpora = [blocks.get(part) or {} for part in ("train", "dev")]
+    are_parts = all(block.get("@readers") == _HELD_OUT for block in corpora)
+    if are_parts and corpora != [{**corpora[0], "part": x} for x in ("train", "dev")]:
+        raise SpanftError(
+            "[corpora.train] and [corpora.dev] are parts of a corpus: they must have "
+            'part = "train" and part = "dev", and the same other settings.'
+        )
     dev = config.get("paths", {}).get("dev")
     if dev and "paths.dev" not in Config(nlp.config["corpora"]).to_str():
         raise SpanftError(
@@ -58,19 +64,6 @@ def check_config(nlp: Language, config: Any) -> None:
         _check_exclusive(name, nlp.get_pipe_meta(name).factory, block.get("model", {}))
         for key in sorted({b["spans_key"] for b in blocks_in(block) if _is_read(b)}):
             _check_writers(nlp, name, key, config)
-
-
-def _check_parts(corpora: Any) -> None:
-    """Raise for held-out data that overlaps the training data."""
-    blocks = {name: corpora.get(name) or {} for name in ("train", "dev")}
-    if any(block.get("@readers") != _HELD_OUT for block in blocks.values()):
-        return
-    whole = [{**block, "part": None} for block in blocks.values()]
-    if whole[0] != whole[1] or any(b["part"] != name for name, b in blocks.items()):
-        raise SpanftError(
-            "[corpora.train] and [corpora.dev] are parts of a corpus: they must have "
-            'part = "train" and part = "dev", and the same other settings.'
-        )
 
 
 def _check_exclusive(name: str, factory: str, model: Any) -> None:
@@ -94,19 +87,14 @@ def _is_read(block: dict[str, Any]) -> bool:
 
 def _check_writers(nlp: Language, name: str, key: str, config: Any) -> None:
     """Raise unless a component's segmenter is before it, and writes in training."""
-    names, blocks = nlp.component_names, config.get("components", {})
-    writers = [
-        other
-        for other in names
-        if blocks.get(other, {}).get("factory") == SEGMENTER
-        and blocks[other].get("spans_key", DEFAULT_SPANS_KEY) == key
-    ]
-    before = [other for other in writers if names.index(other) < names.index(name)]
-    training = config.get("training", {})
-    annotating = training.get("annotating_components") or []
-    is_frozen = name in (training.get("frozen_components") or [])
+    names, training = nlp.component_names, config["training"]
+    segmenters = [(x, y) for x, y in nlp.components if isinstance(y, SpanSegmenter)]
+    writers = [other for other, pipe in segmenters if pipe.spans_key == key]
+    before = {other for other in writers if names.index(other) < names.index(name)}
+    annotating = training["annotating_components"]
+    is_frozen = name in training["frozen_components"]
     # Without a segmenter, perhaps another component writes them.
-    if writers and not ((before and is_frozen) or {*before} & {*annotating}):
+    if writers and not ((before and is_frozen) or before & {*annotating}):
         raise SpanftError(
             f"{name!r} reads its spans from doc.spans[{key!r}], so that {writers[0]!r} "
             "must stand before it in [nlp] pipeline, and be in [training]: "
@@ -148,7 +136,7 @@ def check_scores(nlp: Language, config: Any, dev: Sequence[Example]) -> None:
     try:
         for part in (nlp.tokenizer, *(component for _, component in nlp.components)):
             if hasattr(part, "score"):
-                scores.update(part.score(gold))
+                scores |= part.score(gold)
     except SpanftError:
         raise
     except Exception:  # a custom scorer needs predictions

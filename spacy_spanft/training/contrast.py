@@ -21,7 +21,7 @@ from tqdm import tqdm
 from ..errors import SpanftError
 from ..ml.cross_entropy import target_layers
 from ..ml.layers.span_pool import normalized
-from ..ml.parameter_groups import listeners, models, weights_of
+from ..ml.parameter_groups import models, upstream, weights_of
 from .schedules import warmup_linear
 
 Floats = NDArray[np.float32]
@@ -64,14 +64,12 @@ def learn_contrast(
     classifier: Model[Any, Any] = Softmax(*start[0].shape)
     for key, value in zip("Wb", start, strict=True):
         classifier.set_param(key, ops.asarray(value, dtype="f"))
-    encoders = _encoders(nlp, name)
-    width = classifier.get_dim("nI")
-    last = max(1, n_steps - 1)
-    rates: Any = warmup_linear(share * _RATE / width, max_steps=last)
+    encoders = upstream(nlp, component.model)
+    rate = share * _RATE / classifier.get_dim("nI")
+    rates: Any = warmup_linear(rate, max_steps=max(1, n_steps - 1))
     optimizer = Adam(rates, L2=0.01, use_averages=False)
     labeled = np.flatnonzero(Y.any(axis=1)).tolist()
-    seed = nlp.config.interpolate()["training"]["seed"]
-    batches = _batches(labeled, seed)
+    batches = _batches(labeled, nlp.config.interpolate()["training"]["seed"])
     for _ in tqdm(range(n_steps), "Contrast", disable=None, leave=False):
         rows = next(batches)
         batch = [examples[i] for i in rows]
@@ -95,26 +93,19 @@ def check_contrast(nlp: Language, name: str) -> None:
             f"{name!r} cannot learn by contrast, which is for single texts with one "
             f"label each and without class_weights or label_smoothing. {WITHOUT}"
         )
-    _encoders(nlp, name)
-
-
-def encoder_weights(nlp: Language, name: str) -> list[Any]:
-    """Return the weights of a classifier's encoders, which can be changed in place."""
-    return [x for part in _encoders(nlp, name) for x in weights_of(part.model)]
-
-
-def _encoders(nlp: Language, name: str) -> list[Any]:
-    """Return the components that a classifier listens to, which must be its own."""
-    frozen = nlp.config["training"].get("frozen_components", ())
-    heard = listeners(models(nlp)[name])
-    pipes: list[Any] = [x for _, x in nlp.components if hasattr(x, "listeners")]
-    encoders = [pipe for pipe in pipes if any(x in heard for x in pipe.listeners)]
+    frozen = nlp.config["training"]["frozen_components"]
+    encoders = upstream(nlp, model)
     if any(len(pipe.listeners) > 1 or pipe.name in frozen for pipe in encoders):
         raise SpanftError(
             f"contrast > 0, but the encoder of {name!r} is frozen, or shared with "
             f"other components. {WITHOUT}"
         )
-    return encoders
+
+
+def encoder_weights(nlp: Language, name: str) -> list[Any]:
+    """Return the weights of a classifier's encoders, which can be changed in place."""
+    encoders = upstream(nlp, models(nlp)[name])
+    return [x for part in encoders for x in weights_of(part.model)]
 
 
 def _batches(rows: list[int], seed: int) -> Iterator[list[int]]:

@@ -35,11 +35,10 @@ def fit_probe(
     folds = folds_of(Y, texts or range(len(Y)), _N_FOLDS)
     held_out = {strength: np.zeros_like(Y) for strength in STRENGTHS}
     for fold in range(int(folds.max()) + 1):
-        rest = folds != fold
-        start = np.zeros((Y.shape[1], Z.shape[1]), "f"), np.zeros(Y.shape[1], "f")
+        rest, layer = folds != fold, None
         for strength in STRENGTHS:
-            start = _fit(Z[rest], Y[rest], strength, exclusive, start)
-            held_out[strength][~rest] = Z[~rest] @ start[0].T + start[1]
+            layer = _fit(Z[rest], Y[rest], strength, exclusive, layer)
+            held_out[strength][~rest] = Z[~rest] @ layer[0].T + layer[1]
     best = max(STRENGTHS, key=lambda c: quality(held_out[c], Y, exclusive))
     W, b = fit_layer(X, Z, axes, Y, best, exclusive)
     return W, b, held_out[best]
@@ -49,8 +48,7 @@ def fit_layer(
     X: Floats, Z: Floats, axes: Floats, Y: Floats, strength: float, exclusive: bool
 ) -> Layer:
     """Fit a logistic regression to reduced features, and return it for all of X."""
-    start = np.zeros((Y.shape[1], Z.shape[1]), "f"), np.zeros(Y.shape[1], "f")
-    weights, b = _fit(Z, Y, strength, exclusive, start)
+    weights, b = _fit(Z, Y, strength, exclusive)
     W = weights @ axes
     return W, b - W @ X.mean(axis=0)
 
@@ -87,12 +85,16 @@ def folds_of(Y: Floats, texts: Sequence[Any], n_folds: int) -> NDArray[np.int64]
     return folds[[first[text] for text in texts]]
 
 
-def _fit(Z: Floats, Y: Floats, strength: float, exclusive: bool, start: Layer) -> Layer:
+def _fit(
+    Z: Floats, Y: Floats, strength: float, exclusive: bool, start: Layer | None = None
+) -> Layer:
     """Minimize the cross-entropy and the penalty of the weights."""
+    start = start or (np.zeros((Y.shape[1], Z.shape[1]), "f"), np.zeros_like(Y[0]))
     W, b = (torch.tensor(x, requires_grad=True) for x in start)
     features, targets = torch.from_numpy(Z), torch.from_numpy(Y)
-    options: dict[str, Any] = {"max_iter": _N_STEPS, "line_search_fn": "strong_wolfe"}
-    optimizer = torch.optim.LBFGS([W, b], **options)
+    optimizer = torch.optim.LBFGS(
+        [W, b], max_iter=_N_STEPS, line_search_fn="strong_wolfe"
+    )
 
     def loss() -> torch.Tensor:
         optimizer.zero_grad()

@@ -98,7 +98,13 @@ def in_group(nlp: Language) -> Iterator[None]:
         return _from_first(None if rank else evaluate(examples, **settings))
 
     def shares(batches: Iterable[Batch]) -> Iterator[Batch]:
-        _seed(settings["seed"])
+        seed = settings["seed"]
+        if seed is None:  # all shuffle alike
+            seed = _from_first(random.getrandbits(31))
+            random.seed(seed)
+        if rank:  # each drops out something else
+            np.random.seed((seed + rank) % 2**32)
+            torch.manual_seed((seed + rank) % 2**32)
         for epoch, batch in with_own_random_state(batches):
             # By length: no share has all long ones.
             ordered = sorted(batch, key=lambda example: len(example.predicted))
@@ -153,14 +159,8 @@ class _Gradients:
             if node.has_param(name)
         ]
         weights += [parameter.detach() for parameter in self._torch_params]
-        shapes = [list(weight.shape) for weight in weights]
-        if any(_in_any([_from_first(shapes) != shapes], weights)):
-            raise SpanftError(
-                "The processes do not train the same pipeline: the shapes of their "
-                "weights differ. Give all machines the same config, data and encoder."
-            )
         for weight in weights:
-            _in_place(weight, lambda tensor: distributed.broadcast(tensor, 0))
+            distributed.broadcast(weight, 0)
 
     def sum(self) -> None:
         """Replace the gradients of the shares by that of the whole batch."""
@@ -172,29 +172,18 @@ class _Gradients:
         in_any = iter(_in_any(has_grad, self._torch_params))
         for node, name in self._params:
             if next(in_any):
-                if not node.has_grad(name):
-                    weights = node.get_param(name)
-                    zeros = node.ops.alloc(weights.shape, dtype=weights.dtype)
-                    node.set_grad(name, zeros)
-                _in_place(xp2torch(node.get_grad(name)), distributed.all_reduce)
+                node.inc_grad(name, node.ops.xp.zeros_like(node.get_param(name)))
+                distributed.all_reduce(xp2torch(node.get_grad(name)))
         for parameter in self._torch_params:
             if next(in_any):
                 if parameter.grad is None:
                     parameter.grad = torch.zeros_like(parameter)
-                _in_place(parameter.grad, distributed.all_reduce)
+                distributed.all_reduce(parameter.grad)
         # With mixed precision, all skip a step whose gradients overflow in one of them.
         overflows = [found_inf(shim) for shim in self._shims]
         flags = _in_any(overflows, self._torch_params)
         for shim, flag in zip(self._shims, flags, strict=True):
             set_found_inf(shim, flag)
-
-
-def _in_place(tensor: torch.Tensor, operation: Callable[[torch.Tensor], Any]) -> None:
-    """Run an operation that needs a contiguous tensor."""
-    contiguous = tensor.contiguous()
-    operation(contiguous)
-    if contiguous.data_ptr() != tensor.data_ptr():
-        tensor.copy_(contiguous)
 
 
 def _in_any(flags: Sequence[bool], like: Sequence[torch.Tensor]) -> list[bool]:
@@ -210,16 +199,6 @@ def _from_first(value: Any) -> Any:
     values = [value]
     distributed.broadcast_object_list(values, 0)
     return values[0]
-
-
-def _seed(seed: int | None) -> None:
-    """Let all processes shuffle alike, and each drop out something else."""
-    if seed is None:
-        seed = _from_first(random.getrandbits(31))
-        random.seed(seed)
-    if rank := distributed.get_rank():
-        np.random.seed((seed + rank) % 2**32)
-        torch.manual_seed((seed + rank) % 2**32)
 
 
 def _log_nothing(*_: Any) -> tuple[Callable[..., None], Callable[[], None]]:

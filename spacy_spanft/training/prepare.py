@@ -11,15 +11,16 @@ from spacy.training import Example
 from spacy.util import registry
 from thinc.api import Model
 
-from ..errors import SpanftError, check_number, report, warn
+from ..errors import SpanftError, report, warn
 from ..ml.cross_entropy import Weights, check_weight_names, target_layers
 from ..ml.layers.pooling import POOLER
-from ..ml.parameter_groups import listeners, models, shim_of, transformers
+from ..ml.parameter_groups import models, shim_of, transformers, upstream
 from ..util._compat import torch_module
 from .checks import check_config, check_scores, warn_labels
-from .gold import cats_in, read_corpus
+from .contrast import WITHOUT
+from .gold import blocks_in, cats_in, read_corpus
 from .probe import start_from_probes
-from .schedules import MOST_STEPS, count_batches, evaluation_steps, set_max_steps
+from .schedules import MOST_STEPS, WARMUP_LINEAR, count_batches, evaluation_steps
 
 
 def prepare_training(
@@ -42,15 +43,12 @@ def prepare_training(
         have the same label, or other things if they predict held-out texts better; the
         linear model is fitted again.
     """
-    check_number("contrast", contrast, lambda x: x >= 0, "0 or more")
-    if contrast and not probe:
-        raise SpanftError("contrast > 0 needs probe = true. Set both, or contrast = 0.")
     return partial(_prepare, probe, contrast)
 
 
 def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     config = nlp.config.interpolate()
-    training = config.get("training", {})
+    training = config["training"]
     check_config(nlp, config)
     _take_pretrained_poolers(nlp)
     train = read_corpus(nlp, config, "train_corpus")
@@ -59,16 +57,19 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     warn_labels(nlp, dev or ())
     if dev is not None:
         check_scores(nlp, config, dev)
-    is_streamed = training.get("max_epochs", 0) < 0
-    last = _last_step(nlp, training, train or []) if train or is_streamed else 0
-    set_max_steps(nlp.config, last)
-    if contrast and not train:
-        raise SpanftError(
-            "contrast > 0 needs a train_corpus with a path that is not streamed: "
-            "[training] max_epochs must be 0 or more."
-        )
+    last = training["max_steps"]
+    if train or training["max_epochs"] < 0:
+        last = _last_step(nlp, training, train or [])
+    for block in blocks_in(nlp.config["training"]):
+        if block.get("@schedules") == WARMUP_LINEAR and not block.get("max_steps"):
+            block["max_steps"] = last
     if probe and train:
         start_from_probes(nlp, train, contrast)
+    if contrast and not nlp.meta.get("probe"):
+        raise SpanftError(
+            "contrast > 0, but no text classifier has a probe, which needs probe = "
+            f"true and data that is not streamed (max_epochs = -1). {WITHOUT}"
+        )
     if _is_unscored(training):
         report(
             "ℹ SCORE stays 0: no score chooses model-best, which is the last state. If "
@@ -78,7 +79,7 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
 
 def _is_unscored(training: Mapping[str, Any]) -> bool:
     """Whether no score chooses the best state, so that spaCy keeps the last one."""
-    weights = training.get("score_weights") or {}
+    weights = training["score_weights"]
     return bool(weights) and not any(weights.values())
 
 
@@ -87,25 +88,23 @@ def _last_step(nlp: Language, settings: Any, train: list[Example]) -> int:
 
     If eval_frequency is 0, it is set, and max_steps to a step that is evaluated.
     """
-    max_steps, frequency = settings["max_steps"], settings["eval_frequency"]
-    check_number("[training] max_steps", max_steps, lambda n: n >= 0, "0 or more")
+    last: int = settings["max_steps"]
+    frequency = settings["eval_frequency"]
     per_epoch, total = MOST_STEPS, None  # of what is streamed
     if train:
-        block = {"batcher": settings["batcher"]}
         per_epoch, total = count_batches(
             train,
-            lambda: registry.resolve(block)["batcher"],
-            max_steps,
+            lambda: registry.resolve({"x": settings["batcher"]})["x"],
+            last,
             settings["max_epochs"],
         )
     if per_epoch == 0:  # spaCy would wait forever for the first one
         raise SpanftError(
             "[training.batcher] makes no batch of the training data. Raise its size."
         )
-    last: int = max_steps
     if total is not None:
         # A single step is step 0, and max_steps = 0 would be no limit.
-        last = min(max_steps or total, max(1, total - 1))
+        last = min(last or total, max(1, total - 1))
     if frequency < 1:
         frequency, last = evaluation_steps(last, per_epoch)
         nlp.config["training"] |= {"eval_frequency": frequency, "max_steps": last}
@@ -126,22 +125,20 @@ def _set_class_weights(nlp: Language, train: Sequence[Example] | None) -> None:
     for name, model in models(nlp).items():
         component: Any = nlp.get_pipe(name)
         for layer in target_layers(model):
-            weights: Any = layer.attrs["class_weights"]
-            if not weights:
-                continue
-            if weights != "balanced":
-                check_weight_names(name, weights, component.labels)
-            elif train is None:
-                raise SpanftError(
-                    f'{name!r} has class_weights = "balanced", but the training data '
-                    "is streamed (max_epochs = -1). Set the weights by label."
-                )
-            else:
+            weights: Any = layer.attrs["class_weights"] or {}
+            if weights == "balanced":
+                if train is None:
+                    raise SpanftError(
+                        f'{name!r} has class_weights = "balanced", but the training '
+                        "data is streamed (max_epochs = -1). Set the weights by label."
+                    )
                 docs = [example.reference for example in train]
                 is_exclusive = layer.attrs["exclusive"]
                 weights = balanced(component.labels, docs, exclusive=is_exclusive)
-            known = [float(weights.get(label, 1.0)) for label in component.labels]
-            layer.attrs["weights"] = known
+            check_weight_names(name, weights, component.labels)
+            if weights:
+                known = [float(weights.get(x, 1.0)) for x in component.labels]
+                layer.attrs["weights"] = known
 
 
 def balanced(labels: Iterable[str], docs: Sequence[Doc], *, exclusive: bool) -> Weights:
@@ -181,13 +178,7 @@ def _take_pretrained_poolers(nlp: Language) -> None:
 
 def _dense_of(nlp: Language, model: Model[Any, Any]) -> Any:
     """Return the dense layer of the pooler of a model's encoder, or None."""
-    names = {node.upstream_name for node in listeners(model)}
-    others = [
-        component.model
-        for name, component in nlp.components
-        if (names & {name, "*"}) and hasattr(component, "model")
-    ]
-    for owner in (model, *others):
+    for owner in (model, *(pipe.model for pipe in upstream(nlp, model))):
         for transformer in transformers(owner):
             pooler = getattr(torch_module(shim_of(transformer)), "pooler", None)
             # ALBERT's is the dense layer itself.

@@ -12,17 +12,15 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..errors import SpanftError, counted, report
+from ..errors import counted, report
 from ..ml.parameter_groups import models
-from .contrast import HANDFUL, WITHOUT, check_contrast
-from .logistic import Floats, fit_probe, macro_f
+from .contrast import HANDFUL, check_contrast
+from .logistic import fit_probe, macro_f
 from .tuning import Tuning, features, set_output
 
 # A classifier of few texts is sure of each: too sure for the encoder to learn anything.
 # What tells pairs apart, scores, and a handful of texts, is mostly known, and stays.
 SHRUNK_TO = 0.2
-# Any training made a probe worse that was nearly perfect.
-_NEARLY_PERFECT = 0.9
 # Of more texts, a sample is fitted; `init` lets up to so many start from a probe.
 MOST_TEXTS = 2000
 
@@ -51,12 +49,14 @@ def start_from_probes(
         is_scored, is_pair = hasattr(component, "low"), "separator" in model.attrs
         if contrast:  # before the features are computed
             check_contrast(nlp, name)
-        Y = _truths(component, labeled)
-        X = features(nlp, name, [example.predicted for example in labeled])
-        texts = [example.reference.text for example in labeled]
+        cats = [eg.reference.cats for eg in labeled]
+        Y = np.array([[c.get(x, 0.0) for x in component.labels] for c in cats], "f")
+        if is_scored:  # how far from low to high
+            Y = (Y - component.low) / (component.high - component.low)
+        X = features(nlp, name, [eg.predicted for eg in labeled])
+        texts = [eg.reference.text for eg in labeled]
         W, b, predictions = fit_probe(X, Y, texts, exclusive=exclusive)
-        are_few = len(labeled) <= HANDFUL
-        is_whole = is_scored or is_pair or are_few or contrast > 0
+        is_whole = is_scored or is_pair or contrast > 0 or len(labeled) <= HANDFUL
         set_output(model, W, b, 1.0 if is_whole else SHRUNK_TO)
         if is_scored:
             pairs = predictions[:, 0], Y[:, 0]
@@ -69,20 +69,5 @@ def start_from_probes(
             f"{100 * score:.1f} in cross-validation over "
             f"{counted(len(labeled), 'training text')}."
         )
-        if contrast and score >= _NEARLY_PERFECT and not are_few:
-            report(f"ℹ The encoder of {name!r} stays as it is.")
-        elif contrast:
-            Tuning(nlp, name, labeled, X, Y).run((W, b), contrast)
-    if contrast and not nlp.meta.get("probe"):
-        raise SpanftError(
-            f"contrast > 0, but no text classifier has a probe. {WITHOUT}"
-        )
-
-
-def _truths(component: Any, labeled: list[Example]) -> Floats:
-    """Return the share of each label, or how far a score is from low to high."""
-    cats = [example.reference.cats for example in labeled]
-    Y = np.array([[c.get(x, 0.0) for x in component.labels] for c in cats], dtype="f")
-    if hasattr(component, "low"):
-        Y = (Y - component.low) / (component.high - component.low)
-    return Y
+        if contrast:
+            Tuning(nlp, name, labeled, X, Y).run((W, b), score, contrast)

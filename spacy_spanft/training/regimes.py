@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from spacy.language import Language
 from thinc.api import Model
@@ -36,19 +35,16 @@ def freeze_transformer(
         raise SpanftError("freeze_transformer needs either until_step or until_share.")
     if until_share is not None:
         check_number("until_share", until_share, lambda x: 0 <= x <= 1, "from 0 to 1")
-    check_number("until_step", until_step or 0, lambda x: x >= 0, "0 or more")
-    # Interpolating a config takes milliseconds.
-    configs: WeakKeyDictionary[Language, Any] = WeakKeyDictionary()
+    settings: dict[str, Any] = {}  # of [training], which take milliseconds to read
 
     def freeze(nlp: Language, info: dict[str, Any]) -> None:
         bind(nlp)
-        if info["step"] == 0 or nlp not in configs:
-            configs[nlp] = nlp.config.interpolate().get("training", {})
-        max_steps = configs[nlp].get("max_steps", 0)
-        if until_share is not None and not max_steps:
+        if info["step"] == 0 or not settings:
+            settings.update(nlp.config.interpolate()["training"])
+        if until_share is not None and not settings["max_steps"]:
             raise SpanftError("until_share needs [training] max_steps, which is 0.")
-        thaws_at = until_step or first_step(until_share or 0.0, max_steps)
-        for transformer in _trained_transformers(nlp, configs[nlp]):
+        thaws_at = until_step or first_step(until_share or 0.0, settings["max_steps"])
+        for transformer in _trained_transformers(nlp, settings["frozen_components"]):
             frozen = vars(shim_of(transformer)).get("finish_update")
             if isinstance(frozen, _Frozen):  # in an update that was never finished
                 frozen()
@@ -66,14 +62,12 @@ def group_parameters() -> BeforeUpdate:
     return lambda nlp, info: bind(nlp)
 
 
-def _trained_transformers(nlp: Language, config: Any) -> list[Model[Any, Any]]:
+def _trained_transformers(nlp: Language, frozen: list[str]) -> list[Model[Any, Any]]:
     """Return the transformers that spaCy trains, or raise if there are none at all."""
     nodes_of = {name: transformers(model) for name, model in models(nlp).items()}
     if not any(nodes_of.values()):
         raise SpanftError(f"There is no transformer to freeze in {nlp.pipe_names}.")
-    for name in config.get("frozen_components") or []:
-        nodes_of.pop(name, None)
-    return [node for nodes in nodes_of.values() for node in nodes]
+    return [x for name, nodes in nodes_of.items() if name not in frozen for x in nodes]
 
 
 class _Frozen:

@@ -3,12 +3,10 @@
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from confection import Config
 from spacy.training import Example
 from thinc import schedules
 
 from ..errors import SpanftError, check_number
-from .gold import blocks_in
 
 Batcher = Callable[[Iterable[Example]], Iterable[list[Example]]]
 WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
@@ -17,11 +15,6 @@ _N_ORDERS = 3
 _MAX_EPOCHS = 100
 # From one evaluation to the next, however long an epoch is.
 MOST_STEPS = 100
-_NO_STEPS = (
-    f"The steps of the training are not known to {WARMUP_LINEAR}. Set [training] "
-    "max_steps, or max_epochs and [initialize.after_init] @callbacks = "
-    '"spacy-spanft.prepare_training.v1".'
-)
 
 
 def evaluation_steps(n_steps: int, steps_per_epoch: int) -> tuple[int, int]:
@@ -35,9 +28,7 @@ def evaluation_steps(n_steps: int, steps_per_epoch: int) -> tuple[int, int]:
         return longest, 0
     longest = min(longest, n_steps)
     near = range(longest, max(1, longest * 3 // 4) - 1, -1)
-    least = min(near, key=lambda steps: n_steps % steps)
-    few = n_steps // 10
-    frequency = next((steps for steps in near if n_steps % steps <= few), least)
+    frequency = min(near, key=lambda steps: max(n_steps % steps, n_steps // 10))
     return frequency, n_steps - n_steps % frequency
 
 
@@ -91,40 +82,23 @@ def warmup_linear(
         0 there, as while `spacy-spanft.freeze_transformer.v1` freezes (with the same
         until_share).
     """
-    check_number("initial_rate", initial_rate, lambda x: x >= 0, "0 or more")
     for name, share in (("warmup_share", warmup_share), ("start_share", start_share)):
-        expected = "a number from 0 to 1, and less than 1"
-        check_number(name, share, lambda share: 0 <= share < 1, expected)
-    return _rates(initial_rate, warmup_share, max_steps, start_share)
-
-
-def first_step(share: float, max_steps: int) -> int:
-    """Return the step that follows a share of all steps, of which max_steps is last."""
-    return round(share * (max_steps + 1))
-
-
-def set_max_steps(config: Config, last: int = 0) -> None:
-    """Set max_steps of the schedules in a config: the last step, or [training]'s."""
-    limits = config.interpolate().get("training", {})
-    max_steps = last or limits.get("max_steps")
-    for block in blocks_in(config.get("training")):
-        if block.get("@schedules") != WARMUP_LINEAR or block.get("max_steps"):
-            continue
-        # With epochs and without a corpus, somebody else has the data and the loop.
-        if not max_steps and limits.get("max_epochs", 0) < 1:
-            raise SpanftError(_NO_STEPS)
-        block["max_steps"] = max_steps or 0
-
-
-def _rates(
-    initial_rate: float, warmup_share: float, max_steps: int, start_share: float
-) -> Iterator[float]:
+        check_number(name, share, lambda x: 0 <= x < 1, "from 0 to 1, and less than 1")
     if max_steps < 1:
         # An optimizer takes the first rate when made, perhaps before steps are counted.
         yield 0.0
-        raise SpanftError(_NO_STEPS)
+        raise SpanftError(
+            f"The steps of the training are not known to {WARMUP_LINEAR}. Set "
+            "[training] max_steps, or max_epochs and [initialize.after_init] "
+            '@callbacks = "spacy-spanft.prepare_training.v1".'
+        )
     start = first_step(start_share, max_steps)
     n_steps = max_steps + 1 - start
     n_warmup = int(warmup_share * n_steps)
     rates = schedules.warmup_linear(initial_rate, n_warmup, n_steps)
     yield from schedules.constant_then(0.0, start, rates)
+
+
+def first_step(share: float, max_steps: int) -> int:
+    """Return the step that follows a share of all steps, of which max_steps is last."""
+    return round(share * (max_steps + 1))

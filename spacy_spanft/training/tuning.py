@@ -27,6 +27,8 @@ from .logistic import (
 # How an encoder may learn, and at which share of the rate of contrast.
 _WAYS = {"by contrast": 1.0, "without contrast": 0.5, "not at all": 0.0}
 _RATE_OF_HANDFUL = 0.2
+# Any training made a probe worse that was nearly perfect.
+_NEARLY_PERFECT = 0.9
 # Fewer texts tell too little of that, and of so many one half does.
 _FEWEST_TO_CHOOSE, _MANY_TO_CHOOSE, _STEPS_TO_CHOOSE = 64, 200, 50
 _SCALES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
@@ -53,28 +55,33 @@ class Tuning:
         self.model: Model[Any, Any] = cast(Any, nlp.get_pipe(name)).model
         self.is_handful = len(examples) <= HANDFUL
 
-    def run(self, probe: Layer, n_steps: int) -> None:
+    def run(self, probe: Layer, score: float, n_steps: int) -> None:
         """Let the encoder learn, from a probe, and fit the last layer again."""
-        way = next(iter(_WAYS))
-        texts = [example.reference.text for example in self.examples]
-        n_halves, n_trials = to_choose(len({*texts}), n_steps)
-        if n_halves:
-            trials = counted(2 * n_halves, "training")
-            report(
-                f"ℹ How should the encoder of {self.name!r} learn? {trials} of "
-                f"{counted(n_trials, 'step')} try it on texts that are held out."
-            )
-            # The training that follows draws the same numbers as without it.
-            with torch.random.fork_rng(range(torch.cuda.device_count())):
-                way = self.best_way(texts, n_halves, n_trials)
+        is_perfect = score >= _NEARLY_PERFECT and not self.is_handful
+        way = "not at all" if is_perfect else self.choose(n_steps)
         if not _WAYS[way]:
             report(f"ℹ The encoder of {self.name!r} stays as it is.")
             return
         steps = f"{counted(n_steps, 'step')}, before the training loop"
         report(f"ℹ The encoder of {self.name!r} learns {way}, in {steps}.")
-        every = np.arange(len(texts))
+        every = np.arange(len(self.examples))
         self.learn(every, probe, n_steps, way)
         set_output(self.model, *self.refit(every)[:2])
+
+    def choose(self, n_steps: int) -> str:
+        """Return the way that suits held-out texts, or the first one of few texts."""
+        texts = [example.reference.text for example in self.examples]
+        n_halves, n_trials = to_choose(len({*texts}), n_steps)
+        if not n_halves:
+            return next(iter(_WAYS))
+        trials = counted(2 * n_halves, "training")
+        report(
+            f"ℹ How should the encoder of {self.name!r} learn? {trials} of "
+            f"{counted(n_trials, 'step')} try it on texts that are held out."
+        )
+        # The training that follows draws the same numbers as without it.
+        with torch.random.fork_rng(range(torch.cuda.device_count())):
+            return self.best_way(texts, n_halves, n_trials)
 
     def best_way(self, texts: list[str], n_halves: int, n_steps: int) -> str:
         """Return the way after which the labels of held-out texts are most likely."""
@@ -109,10 +116,12 @@ class Tuning:
         width = self.model.get_ref("rows").get_dim("nO")
         length = np.linalg.norm(self.X[rows, -width:], axis=1).mean()
         start = length * probe[0][:, -width:], probe[1]
-        share = _RATE_OF_HANDFUL if self.is_handful else _WAYS[way]
-        how: Any = {"share": share, "by_contrast": way == "by contrast"}
         some = [self.examples[i] for i in rows]
-        learn_contrast(self.nlp, self.name, some, self.Y[rows], start, n_steps, **how)
+        learn_contrast(
+            *(self.nlp, self.name, some, self.Y[rows], start, n_steps),
+            share=_RATE_OF_HANDFUL if self.is_handful else _WAYS[way],
+            by_contrast=way == "by contrast",
+        )
 
     def refit(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
         """Fit the last layer to some texts; return it, and the features of all."""

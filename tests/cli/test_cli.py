@@ -147,7 +147,6 @@ def test_options_and_dictionaries_without_effect(corpus, tmp_path):
         ((*build, "--min-count", 999), "empty dictionary is not written. Lower --min-"),
         ((*build, "--column", "text", "--quiet"), "--column is 'text', but "),
         (("convert", table, output, "--no-gold-tokens"), "is for CoNLL's columns"),
-        (("convert", table, output, "--label-separator", ""), "label_separator is ''"),
     ):
         assert expected in run(*args, ok=False).stderr
     assert not output.exists()

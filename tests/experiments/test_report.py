@@ -15,7 +15,6 @@ from spacy_spanft.experiments.result_tables import (
     to_markdown,
 )
 from spacy_spanft.experiments.significance import holm_adjusted
-from spacy_spanft.explanation.display import clean
 
 from .measured import Page, against, labeled
 
@@ -126,9 +125,7 @@ def test_hostile_names_and_texts_stay_text_in_the_page(both, hostile):
     kinds = {tag for tag, _ in page.elements}
     assert not kinds & {"script", "link", "iframe", "object", "svg", "img"}
     assert not [key for _, attrs in page.elements for key in attrs if key[:2] == "on"]
-    assert "\x00" not in html
-    html.encode()
-    assert {" ".join(clean(name).split()) for name in HOSTILE} <= {*page.texts}
+    assert {" ".join(name.split()) for name in HOSTILE} <= {*page.texts}
 
 
 def test_the_page_needs_nothing_else_and_its_links_lead_somewhere(both):

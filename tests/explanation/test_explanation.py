@@ -248,8 +248,6 @@ def test_one_label_against_another(classifier):
     (reasons,) = explained.reasons()
     assert reasons == explained.of(explained.label, explained.rival())
     assert explained.reasons(against=explained.label) == [reasons]  # never itself
-    with pytest.raises(SpanftError, match="label and against are both 'B'"):
-        explained.of("B", "B")
 
 
 def test_labels_that_do_not_exclude_each_other(bert):
@@ -417,8 +415,6 @@ def test_a_layer_that_is_not_linear_is_an_error(component, model, name, monkeypa
     pipe = nlp.get_pipe(component)
     for label in "AB":
         pipe.add_label(label)
-    with pytest.raises(SpanftError, match=f"'{component}' has not been initialized"):
-        explain_pipe(nlp, TEXTS)
     nlp.initialize()
     for layer in pipe.model.walk():
         monkeypatch.setattr(layer, "name", layer.name.replace(name, "cubes"))

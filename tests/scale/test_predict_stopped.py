@@ -134,20 +134,6 @@ def test_finished_parts_are_not_predicted_again(
     assert [path.name for path in stopped.iterdir()] == ["precious"]
 
 
-def test_damaged_parts_are_redone(model, source, output, stopped, whole):
-    one, two = sorted(stopped.glob("*.json.gz"))
-    first, data = one.read_bytes(), two.read_bytes()
-    flipped = data[:50] + bytes([data[50] ^ 1]) + data[51:]
-    for number, damaged in enumerate(
-        (b"", data[: len(data) // 2], flipped, bytes(len(data)), first), 1
-    ):
-        name = two.name.replace("00000001", f"0000000{number}")
-        two.with_name(name).write_bytes(damaged)
-    predict(str(model), source, output)
-    assert output.read_bytes() == whole
-    assert not stopped.exists()
-
-
 def test_a_full_disk(model, source, output, whole, monkeypatch):
     n_left, write = iter(range(2)), os.fsync
 

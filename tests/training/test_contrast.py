@@ -16,9 +16,13 @@ from thinc.api import Adam
 from spacy_spanft.configs import config_for_data, config_text
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.sharing import EncoderListener
-from spacy_spanft.training import contrast, probe, tuning
-from spacy_spanft.training.contrast import contrast_gradient, learn_contrast, normalized
-from spacy_spanft.training.prepare import prepare_training
+from spacy_spanft.training import contrast, tuning
+from spacy_spanft.training.contrast import (
+    check_contrast,
+    contrast_gradient,
+    learn_contrast,
+    normalized,
+)
 
 WIDTH = 5
 
@@ -26,7 +30,7 @@ WIDTH = 5
 @pytest.fixture
 def never_good(monkeypatch):
     """Let a probe that is always right be changed as any other."""
-    monkeypatch.setattr(probe, "_NEARLY_PERFECT", 2)
+    monkeypatch.setattr(tuning, "_NEARLY_PERFECT", 2)
 
 
 def loss(vectors, truths):
@@ -281,13 +285,7 @@ def test_a_frozen_or_shared_encoder_is_refused(initialized):
     nlp, _ = initialized(0)
     nlp.get_pipe("transformer").add_listener(EncoderListener("*"), "ner")
     with pytest.raises(SpanftError, match="'textcat' is frozen, or shared"):
-        learn_contrast(nlp, "textcat", [], np.eye(3), (np.ones((3, 5)), np.ones(3)), 1)
-
-
-def test_settings_without_effect_are_refused():
-    for settings in ({"probe": True, "contrast": -1}, {"contrast": 9}):
-        with pytest.raises(SpanftError, match="contrast"):
-            prepare_training(**settings)
+        check_contrast(nlp, "textcat")
 
 
 def test_what_does_not_suit_contrast_is_refused(initialized):
@@ -298,8 +296,10 @@ def test_what_does_not_suit_contrast_is_refused(initialized):
     ):
         with pytest.raises(SpanftError, match="cannot learn by contrast"):
             initialized(3, **refused)
-    with pytest.raises(SpanftError, match="that is not streamed"):
-        initialized(3, {"training.max_epochs": -1})
+    callback = "initialize.after_init"
+    for changed in ({"training.max_epochs": -1}, {f"{callback}.probe": False}):
+        with pytest.raises(SpanftError, match="no text classifier has a probe"):
+            initialized(3, changed)
 
 
 def test_batches_are_full_and_repeat_no_text_in_an_epoch():

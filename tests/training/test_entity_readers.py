@@ -189,7 +189,6 @@ def test_formats_with_offsets(nlp, write, row, name):
 
 def test_which_rows_are_read(nlp, write):
     assert not has_offsets(write({"text": "a", "label": ["x", "y"]}))
-    assert has_offsets(write({"text": "a", "spans": "0-1 X"}))  # to be refused
     assert not has_offsets("x.conll")
     # A classifier's row, and a row in another encoding.
     path = write({"text": "a", "spans": [], "label": "x"})
@@ -203,10 +202,6 @@ def test_which_rows_are_read(nlp, write):
         for answer in ("reject", "accept", "ignore")
     ]
     assert ents(conll_corpus(write(*rows)), nlp) == [EXPECTED[:1]]
-    # An object that is no list is the only span.
-    assert ents(conll_corpus(write({"text": TEXT, "spans": OBJECTS[0]})), nlp) == [
-        EXPECTED[:1]
-    ]
     # White space around spans does not count.
     path = write({"text": TEXT, "label": [[0, 13, "PER"], [16, 24, "PER"]]})
     assert ents(conll_corpus(path), nlp) == [EXPECTED[:2]]

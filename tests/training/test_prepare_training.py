@@ -88,11 +88,6 @@ def test_eval_frequency_and_max_steps(data, limits, expected):
     assert (training["eval_frequency"], training["max_steps"]) == expected
 
 
-def test_fewer_than_no_steps_are_refused(data):
-    with pytest.raises(SpanftError, match=r"max_steps is -1, but must be 0"):
-        init_nlp(quick(data, **{"training.max_steps": -1}))
-
-
 @pytest.mark.parametrize(
     ("last", "frequency", "expected"),
     [(4, 2, 2), (4, 3, 4), (4, 9, 4), (4, 1, 4), (1, 1, 1)],

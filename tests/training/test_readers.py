@@ -206,7 +206,6 @@ def test_scores_and_secret_labels_of_datasets(nlp, pair_nlp, save):
         ("x.tsv", "text\tlabel\na\tnan\n", {}, "Line 2 .* no label: .* holds 'nan'"),
         ("x.csv", "text,label\na,b,c\n", {}, 'must be quoted: "one, two".$'),
         ("x.tsv", "", {}, "no rows in"),
-        ("x.csv", "text,label\na,b\n", {"limit": -1}, "limit is -1, but must be 0 or"),
         ("x.csv", 'text,label\na,b\n"open\n', {}, "Line 3 .* never closed"),
         ("x.jsonl", '{"text": 3, "label": "x"}', {}, "has 3 .* not a text"),
         ("x.jsonl", '{"text": "a", "label": ["x", null]}', {}, "None for a label"),

@@ -186,9 +186,8 @@ def test_it_thaws_exactly_then(bert, tmp_path, settings, first):
 def test_errors(bert):
     with pytest.raises(SpanftError, match="either until_step or until_share"):
         freeze_transformer(until_step=1, until_share=0.5)
-    for wrong in ({"until_share": 1.5}, {"until_step": -1}):
-        with pytest.raises(SpanftError, match="must be"):
-            freeze_transformer(**wrong)
+    with pytest.raises(SpanftError, match="must be"):
+        freeze_transformer(until_share=1.5)
     info = {"step": 0, "epoch": 0}
     with pytest.raises(SpanftError, match="no transformer"):
         freeze_transformer(until_step=0)(spacy.blank("en"), info)

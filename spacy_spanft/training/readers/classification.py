@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 from spacy.training import Example
 
-from ...errors import SpanftError, check_number, listed, shown, warn
+from ...errors import SpanftError, listed, shown, warn
 from ...ml.encoder.loading import SETTINGS
 from ...ml.pairs import SEPARATOR, join_pair, split_pair
 from ...util.tables import Format, Row, read_table
@@ -20,7 +20,6 @@ from .rows import DocBins, Incomplete, cell_of, check_length, rows_from_dataset,
 
 Corpus = Callable[[Language], Iterator[Example]]
 NO_PATH = "This corpus has no path. Set it: --paths.train FILE --paths.dev FILE"
-_NO_LABEL = ("", "nan", "NaN")  # as pandas writes them
 
 
 class Columns(NamedTuple):
@@ -77,8 +76,10 @@ def table_corpus(
     """
     if path is None:
         raise SpanftError(NO_PATH)
-    names = (text, text_pair, label, labels, score)
-    columns = Columns(*names, separator, incomplete, label_separator)
+    columns = Columns(
+        *(text, text_pair, label, labels, score),
+        *(separator, incomplete, label_separator),
+    )
     if format is None and is_docbins(path):
         return DocBins(path, limit=limit)
     how: Any = {"format": format, "header": header, "errors": errors}
@@ -129,9 +130,6 @@ def _corpus(
     names = [*filter(None, (columns.text, columns.text_pair, answer))]
     if len({*names}) < len(names):
         raise SpanftError(f"The columns {listed(names)} must differ.")
-    check_number("limit", limit, lambda n: n >= 0, "0 or more")
-    if columns.label_separator == "":
-        raise SpanftError("label_separator is '', but must be like ','.")
 
     def corpus(nlp: Language) -> Iterator[Example]:
         if columns.text_pair is not None:
@@ -196,9 +194,8 @@ def _whole_rows(rows: Iterable[Row], columns: Columns, source: str) -> Iterator[
 
 def _is_incomplete(row: Row, columns: Columns) -> bool:
     texts = [name for name in (columns.text, columns.text_pair) if name is not None]
-    cells = [row.cells.get(name) for name in texts]
-    if row.problem or any(x is None or x != x or not str(x).strip() for x in cells):
-        return True  # NaN is not equal to itself
+    if row.problem or any(_is_missing(row.cells.get(name)) for name in texts):
+        return True
     answer = columns.score or columns.label
     value = None if answer is None else row.cells.get(answer)
     # "-" stands for no label in SNLI.
@@ -206,7 +203,7 @@ def _is_incomplete(row: Row, columns: Columns) -> bool:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or str(value).strip() in _NO_LABEL
+    return value is None or str(value).strip() in ("", "nan", "NaN")  # as of pandas
 
 
 def _cats_of(rows: Sequence[Row], columns: Columns) -> Iterable[dict[str, float]]:
@@ -234,8 +231,8 @@ def _label_cell(row: Row, setting: str, column: str) -> Any:
 def _number(row: Row, column: str) -> float:
     value = _label_cell(row, "score", column)
     try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
+        number = float(value)
+    except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
         raise SpanftError(

@@ -148,17 +148,16 @@ def has_offsets(path: str | Path) -> bool:
         first = [row.cells for row in islice(rows, _N_SEARCHED)]
     except SpanftError:  # in another encoding, or broken: its reader says so
         return False
-    kinds: Any = list | str
     return any(
         _offsets(x)
-        or (isinstance(x.get("spans"), kinds) and not isinstance(x.get("label"), str))
+        or (isinstance(x.get("spans"), list) and not isinstance(x.get("label"), str))
         for x in first
     )
 
 
 def _strings(row: Row, setting: str, column: str) -> list[str]:
     cells = cell_of(row, setting, column)
-    if not isinstance(cells, list) or not all(isinstance(c, str) and c for c in cells):
+    if not isinstance(cells, list) or not all(isinstance(c, str) for c in cells):
         raise SpanftError(
             f"{row.place} has {shown(cells)} in column {column!r}, not strings."
         )
@@ -245,8 +244,7 @@ def _annotated_rows(
         how: Any = {"errors": errors, "encoding": encoding}
         rows = read_table(path, format="jsonl", **how)
     else:
-        kinds = ValueError, TypeError, RecursionError
-        with reported(f"{source} is not a JSON list of objects", *kinds):
+        with reported(f"{source} is not a JSON list of objects", ValueError, TypeError):
             items = json.loads("".join(lines_of(path, errors, encoding)))
             rows = [Row(f"Item {n}", dict(item)) for n, item in enumerate(items, 1)]
     for row in rows:
@@ -293,8 +291,6 @@ def _offsets(cells: dict[str, Any]) -> list[Any]:
     """Return the value of the key that holds objects or triples."""
     for key in _KEYS:
         items: Any = cells.get(key)
-        if isinstance(items, dict) and key in ("spans", "entities"):
-            items = [items]
         is_list = isinstance(items, list) and len(items) > 0
         if is_list and all(isinstance(item, dict | list) for item in items):
             return list(items)

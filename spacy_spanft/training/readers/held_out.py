@@ -3,6 +3,7 @@
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Literal
 
 from spacy.language import Language
@@ -42,10 +43,12 @@ def held_out_corpus(
 def held_out(examples: Sequence[Example], share: float, seed: int) -> list[bool]:
     """Return whether each example is held out."""
     texts = [example.reference.text for example in examples]
+    labels = [set(labels_in(example.reference)) for example in examples]
+    counts = Counter(chain.from_iterable(labels))
     left = set(texts)
     strata: dict[str, list[str]] = defaultdict(list)
-    for text, stratum in zip(texts, _strata(examples), strict=True):
-        strata[stratum].append(text)
+    for text, names in zip(texts, labels, strict=True):
+        strata[min(names, key=lambda x: (counts[x], x), default="")].append(text)
     chance, n_rows = random.Random(seed), Counter(texts)
     drawn: set[str] = set()
     for _, members in sorted(strata.items()):
@@ -79,13 +82,3 @@ def _draw(
     if not drawn and len(texts) > 1:
         drawn = [min(order, key=lambda text: n_rows[text])]
     return drawn
-
-
-def _strata(examples: Sequence[Example]) -> list[str]:
-    """Return the rarest label of each example, or "" if it has none."""
-    labels = [set(labels_in(example.reference)) for example in examples]
-    counts = Counter(label for names in labels for label in names)
-    return [
-        min(names, key=lambda label: (counts[label], label), default="")
-        for names in labels
-    ]
