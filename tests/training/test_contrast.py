@@ -1,7 +1,5 @@
 """The contrast of labels, against all pairs of a batch in PyTorch."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -9,11 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from spacy.training import Example
-from spacy.training.initialize import init_nlp
-from spacy.util import load_config_from_str
 from thinc.api import Adam
 
-from spacy_spanft.configs import config_for_data, config_text
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.sharing import EncoderListener
 from spacy_spanft.training import contrast, probe, tuning
@@ -64,21 +59,15 @@ def test_a_single_text_and_an_empty_one_teach_nothing():
 
 
 @pytest.fixture
-def initialized(bert, tmp_path):
-    """A pipeline of `init` for three labels, and its examples."""
+def initialized(started):
+    """A pipeline of `init` for three labels, and its rows."""
 
     def make(n_steps, changed=(), n_rows=36, **settings):
         labels = ["abc"[i % 3] for i in range(n_rows)]
-        rows = [
-            {"text": f"{label} film" + " film" * (i // 3), "label": label}
-            for i, label in enumerate(labels)
-        ]
-        file = tmp_path / "data.jsonl"
-        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        made = config_for_data(str(file), transformer=str(bert), **settings)
-        made.config["initialize"]["after_init"]["contrast"] = n_steps
-        text = config_text(made.config, made.task, "x.cfg")
-        return init_nlp(load_config_from_str(text, overrides=dict(changed))), rows
+        texts = [f"{label} film" + " film" * (i // 3) for i, label in enumerate(labels)]
+        pairs = zip(texts, labels, strict=True)
+        rows = [{"text": text, "label": label} for text, label in pairs]
+        return started(rows, n_steps, changed, **settings), rows
 
     return make
 
@@ -113,15 +102,13 @@ def test_spans_alone_are_contrasted_too(initialized, monkeypatch):
 
 @pytest.mark.usefixtures("never_good")
 def test_another_seed_makes_other_batches(initialized):
-    vectors = [
-        initialized(3, {"system.seed": seed})[0]
-        .get_pipe("textcat")
-        .model.get_ref("output_layer")
-        .get_param("W")
-        for seed in (1, 1, 2)
-    ]
-    assert (vectors[0] == vectors[1]).all()
-    assert (vectors[0] != vectors[2]).any()
+    def learned(seed):
+        nlp, _ = initialized(3, {"system.seed": seed})
+        return nlp.get_pipe("textcat").model.get_ref("output_layer").get_param("W")
+
+    first, again, other = map(learned, (1, 1, 2))
+    assert (first == again).all()
+    assert (first != other).any()
 
 
 @pytest.mark.usefixtures("never_good")
@@ -141,7 +128,9 @@ def test_the_last_layer_is_fitted_to_what_was_learned(n_rows, strength, initiali
 def test_the_rate_and_what_counts(initialized, monkeypatch):
     nlp, rows = initialized(0)
     examples = [Example(doc, doc) for doc in nlp.pipe(row["text"] for row in rows)]
+    examples[18:] = [None] * 18  # that have no label, and are not looked at
     Y = np.eye(3, dtype="f")[[0] * 36]
+    Y[18:] = 0
     start = np.zeros((3, nlp.get_pipe("transformer").model.get_dim("nO"))), np.zeros(3)
     rates, gradients = [], []
 
@@ -275,31 +264,25 @@ def test_choosing_leaves_no_trace(initialized, monkeypatch):
     assert drawn[-2] != drawn[-1]
 
 
-def test_a_frozen_or_shared_encoder_is_refused(initialized):
-    with pytest.raises(SpanftError, match="'textcat' is frozen, or shared"):
-        initialized(3, {"training.frozen_components": ["transformer"]})
+def test_what_cannot_learn_by_contrast_is_refused(initialized):
+    cannot = "cannot learn by contrast"
+    for changed, expected in (
+        ({"components.textcat.model.class_weights": {"a": 2.0}}, cannot),
+        ({"components.textcat.model.label_smoothing": 0.1}, cannot),
+        ({"training.frozen_components": ["transformer"]}, "is frozen, or shared"),
+        ({"training.max_epochs": -1}, "that is not streamed"),
+    ):
+        with pytest.raises(SpanftError, match=expected):
+            initialized(3, changed)
+    with pytest.raises(SpanftError, match=cannot):
+        initialized(3, task="textcat_multilabel")
+    for settings in ({"probe": True, "contrast": -1}, {"contrast": 9}):
+        with pytest.raises(SpanftError, match="contrast"):
+            prepare_training(**settings)
     nlp, _ = initialized(0)
     nlp.get_pipe("transformer").add_listener(EncoderListener("*"), "ner")
     with pytest.raises(SpanftError, match="'textcat' is frozen, or shared"):
         learn_contrast(nlp, "textcat", [], np.eye(3), (np.ones((3, 5)), np.ones(3)), 1)
-
-
-def test_settings_without_effect_are_refused():
-    for settings in ({"probe": True, "contrast": -1}, {"contrast": 9}):
-        with pytest.raises(SpanftError, match="contrast"):
-            prepare_training(**settings)
-
-
-def test_what_does_not_suit_contrast_is_refused(initialized):
-    for refused in (
-        {"task": "textcat_multilabel"},
-        {"changed": {"components.textcat.model.class_weights": {"a": 2.0}}},
-        {"changed": {"components.textcat.model.label_smoothing": 0.1}},
-    ):
-        with pytest.raises(SpanftError, match="cannot learn by contrast"):
-            initialized(3, **refused)
-    with pytest.raises(SpanftError, match="that is not streamed"):
-        initialized(3, {"training.max_epochs": -1})
 
 
 def test_batches_are_full_and_repeat_no_text_in_an_epoch():
@@ -309,12 +292,3 @@ def test_batches_are_full_and_repeat_no_text_in_an_epoch():
     assert len({*first, *second}) == 32
     assert first != third
     assert sorted(next(contrast._batches([*range(5)], 0))) == [*range(5)]
-
-
-def test_texts_without_a_label_teach_nothing(initialized):
-    nlp, rows = initialized(0)
-    examples = [Example(doc, doc) for doc in nlp.pipe(row["text"] for row in rows)]
-    Y = np.eye(3, dtype="f")[[0] * 36]
-    Y[18:] = 0
-    start = np.zeros((3, nlp.get_pipe("transformer").model.get_dim("nO"))), np.zeros(3)
-    learn_contrast(nlp, "textcat", examples[:18] + [None] * 18, Y, start, 3)
