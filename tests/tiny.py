@@ -209,6 +209,28 @@ MORE = {
 }
 
 
+# What some families call one thing, others call another.
+_SIZES = {
+    8: "hidden_size dim d_model n_embd emb_dim intermediate_size hidden_dim d_inner "
+    "encoder_ffn_dim decoder_ffn_dim intra_bottleneck_size",
+    2: "num_attention_heads n_heads n_head encoder_attention_heads "
+    "decoder_attention_heads",
+    4: "embedding_size position_buckets",
+}
+_LAYERS = "num_hidden_layers n_layers n_layer encoder_layers decoder_layers"
+
+
+def tiny_config(family, n_layers, vocab_size=30, **changes):
+    """Configure a tiny encoder of any family of transformers."""
+    from transformers import AutoConfig
+
+    sizes = {name: n for n, names in _SIZES.items() for name in names.split()}
+    sizes |= dict.fromkeys(_LAYERS.split(), n_layers)
+    sizes |= dict.fromkeys(["vocab_size", "n_words"], vocab_size)
+    sizes |= {"relative_attention": True, "norm_rel_ebd": "layer_norm"}
+    return AutoConfig.for_model(family, **{**sizes, "pad_token_id": 0, **changes})
+
+
 def save_encoder(folder, family="bert", width=16, max_length=24, n_positions=64):
     """Save a tiny encoder of a family, with its tokenizer."""
     import torch
