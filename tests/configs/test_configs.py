@@ -10,7 +10,6 @@ from spacy_spanft.errors import SpanftError
 
 from ..commands import run
 from ..made_configs import CONFIGS
-from ..training.regimes import encoders
 from .conftest import flat
 
 pytest.importorskip("spacy_transformers")  # of whose configs most are here
@@ -99,18 +98,6 @@ def test_entities_and_spans_train(head, arm, entities, bert, tmp_path):
     spans = doc.spans["sc"] if is_spancat else doc.ents
     expected = {"new york city", "city"} if is_spancat else {"new york city"}
     assert {span.text for span in spans} == expected
-
-
-def test_two_phases_train(entities, bert, tmp_path):
-    config = CONFIGS / "ner_two_phase.cfg"
-    nlp = train(config, entities, bert, tmp_path, n_steps=40)
-    assert nlp.meta["performance"]["ents_f"] == 1.0
-    from transformers import AutoModel
-
-    weights = AutoModel.from_pretrained(bert).state_dict()
-    (encoder,) = encoders(nlp)
-    learned = {k for k, w in encoder.state_dict().items() if not w.equal(weights[k])}
-    assert {key.split(".")[0] for key in learned} == {"embeddings", "encoder"}
 
 
 def test_spans_that_no_example_has(bert, entities):
