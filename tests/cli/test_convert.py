@@ -56,6 +56,7 @@ def as_options(settings):
 
 
 GOLD = {"header": ["gold", "words"], "text": "words", "label": "gold"}
+GOLD["incomplete"] = "skip"
 POINTS = {"text": "a", "text_pair": "b", "score": "points", "separator": "<>"}
 NAMED = {"labels": {"x": "good", "y": "not=good"}}
 
@@ -65,12 +66,7 @@ NAMED = {"labels": {"x": "good", "y": "not=good"}}
     [
         ("x.csv.gz", CSV, {}, "3 texts of 1 to 4 words .* x: 2 .67%., y: 1"),
         ("x.csv", CSV, NAMED, "good: 2 .*, not=good: 1"),
-        (
-            "x.tsv",
-            GOLD_ROWS,
-            {**GOLD, "incomplete": "skip"},
-            "2 texts .* 1: 1 .*, 0: 1",
-        ),
+        ("x.tsv", GOLD_ROWS, GOLD, "2 texts .* 1: 1 .*, 0: 1"),
         ("x.tsv", PAIRS, POINTS, "2 texts .* scores from 2.5 to 5"),
     ],
 )

@@ -40,8 +40,7 @@ def test_a_config_of_spacy_gets_spans(base, tmp_path, single):
 
 def test_files_that_are_not_what_they_should_be(tmp_path):
     base, new = CONFIGS / "textcat_spanft.cfg", tmp_path / "new.cfg"
-    junk = tmp_path / "x"
-    junk.write_text("no config")
+    (junk := tmp_path / "x").write_text("no config")
     for expected, *args in (
         ("textcat already uses spans or windows", base, new),
         ("x is not an n-gram dictionary", base, new, "-d", junk),
@@ -151,10 +150,11 @@ def test_token_heads_get_windows_which_can_be_changed_to_spans(base):
 
 
 def test_a_component_without_a_model_block(tmp_path):
-    text = 'pipeline = ["x"]\n[components]\n[components.x]\nfactory = "bilou_ner"'
-    (tmp_path / "base.cfg").write_text(f"[nlp]\n{text}")
-    command = ("spanft", "add", "base.cfg", "out.cfg", "--segmentation", "spans")
-    run(*command, cwd=tmp_path)
+    text = (
+        '[nlp]\npipeline = ["x"]\n[components]\n[components.x]\nfactory = "bilou_ner"'
+    )
+    (tmp_path / "base.cfg").write_text(text)
+    run("spanft", "add", "base.cfg", "out.cfg", "--segmentation=spans", cwd=tmp_path)
     model = load_config(tmp_path / "out.cfg")["components"]["x"]["model"]
     assert model["tok2vec"]["@architectures"] == SPAN_TOK2VEC
     assert "@architectures" in model["tok2vec"]["tok2vec"]

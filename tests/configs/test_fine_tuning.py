@@ -1,12 +1,12 @@
 """Training from Python does what the commands do."""
 
-import json
 import math
 from datetime import date
 
 import numpy as np
 import pytest
 import spacy
+import srsly
 from spacy.util import load_config
 
 from spacy_spanft import train
@@ -35,8 +35,7 @@ def test_rows_train_what_the_commands_train(bert, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     nlp = train(ROWS, transformer=bert, output="out", overrides=QUICK)
     rows = [{"text": text, "label": label} for text, label in ROWS]
-    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
-    (tmp_path / "t.jsonl").write_text(lines)
+    srsly.write_jsonl("t.jsonl", rows)
     run("spanft", "init", "x.cfg", "--train", "t.jsonl", "--transformer", bert)
     run("train", "x.cfg", "--output", "by_hand", *STEPS)
     ours, theirs = (flat(load_config(x)) for x in ("out/config.cfg", "x.cfg"))
@@ -64,21 +63,15 @@ def test_other_forms_of_data(bert, tmp_path):
     assert set(nlp("a film").cats) == {"0", "1"}
 
 
-@pytest.mark.parametrize(
-    ("data", "overrides", "message"),
-    [
-        (ROWS, {"training.max_epoch": 1}, "overrides sets .* Is 'max_epochs' meant?"),
-        (ROWS, {"max_steps": 1}, "'max_steps', .* Known: components, .* training"),
-        ("none.csv", {}, "There is no file 'none.csv'"),
+def test_wrong_data_and_settings_are_refused(bert):
+    for data, settings, message in (
+        (ROWS, {"overrides": {"training.max_epoch": 1}}, "Is 'max_epochs' meant?"),
+        (ROWS, {"overrides": {"max_steps": 1}}, "'max_steps', .* Known: .* training"),
         ("none.spacy", {}, "There is no file 'none.spacy'"),
-    ],
-)
-def test_wrong_data_and_settings_are_refused(bert, data, overrides, message):
-    with pytest.raises(SpanftError, match=message):
-        train(data, transformer=bert, overrides=overrides)
+        (ROWS, {"output": __file__}, r"test_fine_tuning\.py' is a file\. Name a"),
+        (ROWS, {"regime": "typo"}, "regime is 'typo', but must be one of"),
+    ):
+        with pytest.raises(SpanftError, match=message):
+            train(data, transformer=bert, **settings)
     with pytest.raises(TypeError, match="unexpected keyword argument 'outputs'"):
         train(ROWS, outputs="x")
-    with pytest.raises(SpanftError, match=r"test_fine_tuning\.py' is a file\. Name a"):
-        train(ROWS, output=__file__)
-    with pytest.raises(SpanftError, match="regime is 'typo', but must be one of"):
-        train(ROWS, transformer=bert, regime="typo")
