@@ -45,15 +45,6 @@ def test_a_run_is_trained_scored_and_done_once(
     assert read_done(results) == done
 
 
-def test_training_learns(data, encoder):
-    """Texts whose label is their last word, from a model with random weights."""
-    path = data / tasks.TASKS["CoLA"].train
-    rows = [f"the {'good' if i % 2 else 'bad'} film\t{i % 2}" for i in range(60)]
-    path.write_text("\n".join(["sentence\tlabel", *rows]) + "\n", "utf8")
-    run = run_of("CoLA", "ngrams", size=40, epochs=12, rate=0.01, part="held-out")
-    assert training.train_and_score(run, data, encoder)["cats_accuracy"] == 1.0
-
-
 def test_a_stopped_command_is_resumed(tmp_path):
     results = tmp_path / "results.jsonl"
     runs = [run_of("CoLA", arm) for arm in ("encoder", "ngrams")]

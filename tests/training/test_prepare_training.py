@@ -14,16 +14,12 @@ from spacy.util import load_config
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.checks import warn_labels
 
+from ..experiments.measured import BOW
 from ..made_configs import CONFIGS
 from ..ml.test_textcat import CLS, CNN, TOKENS, span_model
 
 RATE = "training.optimizer.learn_rate"
 GOOD, BAD = "a very good film", "it was not bad"
-BOW = {
-    "@architectures": "spacy.TextCatBOW.v3",
-    **{"exclusive_classes": True, "length": 1024, "ngram_size": 1},
-    "no_output_layer": False,
-}
 
 
 def table(file, n_rows):
@@ -88,11 +84,6 @@ def test_eval_frequency_and_max_steps(data, limits, expected):
     assert (training["eval_frequency"], training["max_steps"]) == expected
 
 
-def test_fewer_than_no_steps_are_refused(data):
-    with pytest.raises(SpanftError, match=r"max_steps is -1, but must be 0"):
-        init_nlp(quick(data, **{"training.max_steps": -1}))
-
-
 @pytest.mark.parametrize(
     ("last", "frequency", "expected"),
     [(4, 2, 2), (4, 3, 4), (4, 9, 4), (4, 1, 4), (1, 1, 1)],
@@ -112,6 +103,8 @@ def test_without_scores_the_last_state_is_kept(
 
 
 def test_settings_that_would_do_nothing_are_refused(data):
+    with pytest.raises(SpanftError, match=r"max_steps is -1, but must be 0"):
+        init_nlp(quick(data, **{"training.max_steps": -1}))
     probe = {"@callbacks": "spacy-spanft.prepare_training.v1", "probe": True}
     config = quick(data, **{"initialize.after_init": {**probe, "contrast": 5}})
     with pytest.raises(SpanftError, match="contrast > 0, but no text classifier has"):
