@@ -1,7 +1,6 @@
 """Tables and CoNLL's columns in spaCy's own format: what its commands then read."""
 
 import gzip
-import json
 import re
 
 import pytest
@@ -93,20 +92,6 @@ def test_conll(nlp, tmp_path, name, gold_tokens):
     corpus = conll_corpus(path, spans_key="sc", gold_tokens=gold_tokens)
     assert rows == contents(corpus(nlp))
     assert ("don't" in rows[1][-1]) == gold_tokens
-
-
-def test_annotated_json_lines(nlp, tmp_path):
-    """The file is detected by its spans; columns read it as a table."""
-    rows = [
-        {"text": "In New York.", "spans": [{"start": 3, "end": 11, "label": "LOC"}]},
-        {"text": "Nowhere.", "spans": [], "kind": "x"},
-    ]
-    path, output = tmp_path / "x.jsonl", tmp_path / "out.spacy"
-    path.write_text("".join(json.dumps({"kind": "y", **row}) + "\n" for row in rows))
-    assert convert(path, output, "--spans-key", "sc").endswith("; LOC: 1 (100%)")
-    expected = contents(conll_corpus(path, spans_key="sc")(nlp))
-    assert contents(Corpus(output)(nlp)) == expected
-    assert expected[0][2] == [(1, 3, "LOC")]
 
 
 def test_texts_with_nothing_in_them_are_left_out(nlp, tmp_path):

@@ -3,7 +3,6 @@
 import re
 import shlex
 from pathlib import Path
-from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -12,12 +11,10 @@ import srsly
 from confection import Config
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import load_config, load_model_from_config
-from transformers import AutoModel
 
 from spacy_spanft.cli.init import Pipeline, Regime
 from spacy_spanft.configs import TASKS, config_for_data, config_text, task_config
 from spacy_spanft.configs.adding import add_spans
-from spacy_spanft.configs.encoders import describe_encoder
 from spacy_spanft.configs.fitting import fitting_epochs
 from spacy_spanft.configs.sources import guess_task, tokenizer_of
 from spacy_spanft.configs.templates import REGIMES
@@ -127,18 +124,6 @@ def test_a_language_and_a_dictionary():
     assert read(config_text(config, "ner", "a\n[nlp]\nb.cfg")) == config
 
 
-def test_encoders_are_described(bert, monkeypatch):
-    n_weights = sum(p.numel() for p in AutoModel.from_pretrained(bert).parameters())
-    size = f"{n_weights / 1e6:.1f} million parameters"
-    assert describe_encoder(str(bert)) == f"{bert} ({size}, a folder)"
-    done = init("x.cfg")  # the hub does not answer
-    name = "sentence-transformers/all-MiniLM-L6-v2"
-    assert f"Encoder: {name} (from the Hugging Face hub)" in done.stderr
-    info = SimpleNamespace(safetensors=SimpleNamespace(total=22_713_728))
-    monkeypatch.setattr("huggingface_hub.model_info", lambda *_, **__: info)
-    assert describe_encoder(name).startswith(f"{name} (22.7 million parameters, from")
-
-
 def test_languages_without_a_dictionary_get_no_spans():
     done = init("x.cfg", "--lang", "de", "--gpu")
     config = load_config("x.cfg")
@@ -148,33 +133,6 @@ def test_languages_without_a_dictionary_get_no_spans():
     assert lacks in done.stderr
 
 
-def test_a_table_is_read_with_its_columns():
-    rows = [{"body": f"a good film {i}", "kind": "yn"[i % 4 == 0]} for i in range(8)]
-    write("train.jsonl", rows)
-    write("dev.jsonl", [*rows[:2], {"body": "bad", "kind": "other"}])
-    files = ("--train", "train.jsonl", "--dev", "dev.jsonl")
-    done = init("x.cfg", *files, "--text", "body", "--label", "kind")
-    about = "train.jsonl: 8 texts of 4 to 4 words (median 4); y: 6 (75%), n: 2 (25%)"
-    assert about in done.stderr
-    assert "Texts of dev.jsonl that are also trained on: 2." in done.stderr
-    unseen = "only in dev.jsonl and cannot be learned: 'other'"
-    assert f"⚠ These labels occur {unseen}" in done.stderr
-    assert [doc.text for doc in corpus()] == [row["body"] for row in rows]
-
-
-def test_incomplete_rows_of_other_data():
-    skip = {"incomplete": "skip"}
-    write("t.jsonl", [*texts(6), {"text": "a"}, {"label": "x"}, {"text": None}])
-    with pytest.warns(UserWarning, match="left out: 3 of 9"):
-        made = config_for_data("t.jsonl", columns=skip)
-    assert made.data["train"].labels.total() == 6
-    Path("t.conll").write_bytes(b"Caf\xe9 B-LOC\nis O\n\n" * 4)
-    config_for_data("t.conll", columns={"errors": "replace"})
-    for task, files in (("bilou_ner", ["t.conll"]), ("tagger", [None])):
-        with pytest.raises(SpanftError, match=f"--incomplete .* with {task}"):
-            config_for_data(*files, task=task, columns=skip)
-
-
 def test_dev_data_may_have_other_columns():
     rows = texts(8, "ab")
     write("t.jsonl", rows)
@@ -182,29 +140,17 @@ def test_dev_data_may_have_other_columns():
     write("d.jsonl", others)
     with pytest.raises(SpanftError, match=r"'text 7'\. It has no others"):
         config_for_data("t.jsonl", "d.jsonl")
-    write("d.jsonl", [{"body": "a", "label": "a"}, *others])
+    write("d.jsonl", [{"body": "text 0", "label": "a"}, *others])
     made = config_for_data("t.jsonl", "d.jsonl")
+    warnings = "".join(made.warnings)
+    assert "Texts of d.jsonl that are also trained on: 1." in warnings
+    assert "only in d.jsonl and cannot be learned: 'text 0', 'text 1'" in warnings
     names = [made.config["corpora"][x]["text"] for x in ("train", "dev")]
     assert names == ["text", "body"]
     assert "d.jsonl: text: body, label: label" in made.notes
     assert len(made.data["dev"].labels) == 9
     with pytest.raises(SpanftError, match="no column 'text'"):
         config_for_data("t.jsonl", "d.jsonl", columns={"text": "text"})
-
-
-def test_a_text_that_occurs_again_with_another_label_is_a_doubt():
-    rows = texts(12, ["a", "b"])
-    write("t.jsonl", [*rows, *rows[:3]])
-    assert not config_for_data("t.jsonl").warnings
-    write("t.jsonl", [*rows, *({**row, "label": "a"} for row in rows[:3])])
-    write("e.jsonl", [*rows, {"text": "", "label": "a"}, {"text": "", "label": "b"}])
-    (warning,) = config_for_data("e.jsonl").warnings
-    assert warning == "Empty texts of e.jsonl, which teach nothing: 2."
-    write("e.jsonl", [{"text": " \n ", "label": "a"}])
-    with pytest.raises(SpanftError, match=r"All texts of 'e\.jsonl' are empty"):
-        config_for_data("e.jsonl")
-    (warning,) = config_for_data("t.jsonl").warnings
-    assert warning == "Texts of t.jsonl that occur again with a different label: 1."
 
 
 def test_few_texts_are_all_trained_on():
@@ -242,11 +188,6 @@ def test_none_of_few_texts_a_label_is_held_out():
         assert training["max_steps"] == steps
         assert training["eval_frequency"] == frequency
         assert training["patience"] == (0 if n_dev == n_rows else steps // 2)
-    docs = [spacy.blank("en")(f"text {i}") for i in range(600)]
-    for i, doc in enumerate(docs):
-        doc.cats = {labels[i % 40]: 1.0}  # without the others
-    DocBin(docs=docs).to_disk("t.spacy")
-    assert len(config_for_data("t.spacy").data["dev"].n_words) == 600
 
 
 def test_other_texts_keep_their_mean():
@@ -355,6 +296,8 @@ def test_entities_from_columns_and_offsets():
     assert "t.conll: 2 texts of 1 to 2 words" in init("x.cfg", *columns).stderr
     doc = corpus()[0]
     assert [span.text for span in doc.spans["sc"]] == ["Paris"]
+    Path("t.conll").write_bytes(b"Caf\xe9 B-LOC\nis O\n\n" * 4)
+    config_for_data("t.conll", columns={"errors": "replace"})
     spans = [{"start": 3, "end": 8, "label": "LOC"}]
     write("t.jsonl", [{"text": f"in Paris {i}", "spans": spans} for i in range(10)])
     made = config_for_data("t.jsonl")
@@ -423,19 +366,27 @@ def test_spacy_checks_what_is_written(bert):
     assert "150 evaluation docs" in printed
 
 
+AB = texts(12, "ab")
+
+
 @pytest.mark.parametrize(
-    ("labels", "message"),
+    ("rows", "message"),
     [
-        (["Good", "good.", "bad"], "only in case or punctuation: 'Good', 'good.'"),
-        (["1", "1.0", "no"], "only in case or punctuation: '1', '1.0'"),
-        (["a", "b", "a|b"], "look like 'a|b'. If these are several labels, add "),
-        (["['sport', 'news']", "['art']"], "lists, save them as JSONL"),
-        (["a", "b", "N/A"], "have the label 'N/A'. If it means that they have none"),
-        (["1,5", "2"], "are numbers, such as 1,5. If these are scores, use --score"),
+        (texts(12, ["Good", "good.", "bad"]), "case or punctuation: 'Good', 'good.'"),
+        (texts(12, ["1", "1.0", "no"]), "case or punctuation: '1', '1.0'"),
+        (texts(12, ["a", "b", "a|b"]), "If these are several labels, add --label-sep"),
+        (texts(12, ["['a', 'b']", "['a']"]), "lists, save them as JSONL"),
+        (texts(12, ["a", "b", "N/A"]), "have the label 'N/A'. If it means that they"),
+        (texts(12, ["1,5", "2"]), "are numbers, such as 1,5. If these are scores, use"),
+        ([*AB, *({**row, "label": "a"} for row in AB[:3])], "a different label: 1."),
+        ([*AB, {"text": "", "label": "a"}, {"text": "", "label": "b"}], "nothing: 2."),
+        ([*AB, {"text": 5000 * " x", "label": "a"}], "The longest text of t.jsonl has"),
     ],
 )
-def test_labels_that_may_be_meant_otherwise(labels, message):
-    write("t.jsonl", texts(12, labels))
+def test_data_that_may_be_meant_otherwise(rows, message):
+    write("t.jsonl", [*AB, *AB[:3]])
+    assert not config_for_data("t.jsonl").warnings
+    write("t.jsonl", rows)
     (doubt,) = config_for_data("t.jsonl").warnings
     assert message in doubt
 
@@ -443,6 +394,7 @@ def test_labels_that_may_be_meant_otherwise(labels, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ("--train empty.jsonl", "All texts of 'empty.jsonl' are empty"),
         ("--dev t.jsonl", "--dev is given without --train"),
         ("-p ner --train t.jsonl", "'t.jsonl' cannot be read for ner"),
         ("--train t.jsonl --label text --score x", "Name --label or --score, not both"),
@@ -464,18 +416,10 @@ def test_errors(options, message):
         Path(name).mkdir()
         for file in ("config.json", "model.safetensors", "tokenizer.json")[:files]:
             Path(name, file).write_text("{}")
+    write("empty.jsonl", [{"text": " \n ", "label": "a"}])
     write("nothing.jsonl", [{"text": "a", "spans": []}])
     write("m.jsonl", [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}])
     NgramDictionary({"ein neues": 3}).to_disk("mine.tsv.gz")
     done = init("x.cfg", *options.split(), ok=False)
     assert message in done.stderr
     assert not Path("x.cfg").exists()
-
-
-def test_long_texts_and_dev_data_without_labels_are_warned_of():
-    rows = [{"text": "I saw Ann" + 5000 * " x", "label": [[6, 9, "PER"]]}] * 3
-    write("t.jsonl", rows)
-    Path("dev.conll").write_text("in O\n\nhere O\n")
-    warnings = config_for_data("t.jsonl", "dev.conll").warnings
-    assert "The longest text of t.jsonl has 5,003 words." in warnings[0]
-    assert "dev.conll has no labels" in warnings[1]
