@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from huggingface_hub import ModelCard
 
 from ..commands import run
-from .trained import save
+from .conftest import save
 
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PAIRS = {"nlp": {"tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}}}
