@@ -20,6 +20,7 @@ from tokenizers import (
 from tokenizers.models import Unigram
 
 from spacy_spanft import NgramDictionary
+from spacy_spanft.util._compat import torch_module
 
 WORDS = (
     *("the", "a", "in", "of", "is", "it", "new", "york", "city", "united", "states"),
@@ -283,10 +284,7 @@ def encoder_config(folder, **settings):
 
 
 def make_pipeline(components, ngrams=(), separator=None):
-    """Make a pipeline of components by their names, whose segmenter has n-grams.
-
-    The factory of a component is its name, if its config has no other.
-    """
+    """Make a pipeline of components by name or "factory"; the segmenter has n-grams."""
     spacy.util.fix_random_seed(0)
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
     config = {"nlp": {"tokenizer": {**tokenizer, "separator": separator}}}
@@ -298,6 +296,21 @@ def make_pipeline(components, ngrams=(), separator=None):
         dictionary = NgramDictionary(dict.fromkeys(ngrams, 2))
         nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
     return nlp
+
+
+def weights_of(nlp):
+    """Return all weights of a pipeline by their names: of its layers, and encoders."""
+    weights = {}
+    for pipe, component in nlp.pipeline:
+        nodes = component.model.walk() if hasattr(component, "model") else ()
+        for i, node in enumerate(nodes):
+            for name in node.param_names:
+                weight = node.ops.to_numpy(node.get_param(name)).copy()
+                weights[f"{pipe} {i} {name}"] = weight
+            for shim in node.shims:
+                for name, weight in torch_module(shim).named_parameters():
+                    weights[f"{pipe} {i} {name}"] = weight.detach().numpy().copy()
+    return weights
 
 
 LISTENER = {

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
-from spacy.training import Example
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
@@ -17,6 +16,7 @@ from spacy_spanft.experiments.result_tables import to_markdown
 
 from ..commands import run
 from ..interpreter import CONTEXT
+from ..ml.test_textcat import examples_for
 from .conftest import load
 from .matrix_place import NLP
 from .measured import BOW, against, labeled
@@ -36,10 +36,7 @@ def train(folder, name, texts=TRAIN):
     segmenter = nlp.add_pipe("span_segmenter")
     nlp.add_pipe("textcat", config={"model": BOW})
     segmenter.initialize(dictionary=NgramDictionary(dict.fromkeys(NGRAMS, 9)))
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"cats": {c: c == cat for c in "AB"}})
-        for text, cat in texts
-    ]
+    examples = examples_for(nlp, texts)
     optimizer = nlp.initialize(lambda: examples)
     for _ in range(20):
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])

@@ -11,6 +11,7 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_config
 
+from spacy_spanft.configs.templates import change
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.training.checks import warn_labels
 
@@ -39,11 +40,7 @@ def quick(data, **changes):
     config["nlp"]["pipeline"] = ["textcat"]
     config["components"] = {"textcat": {"factory": "textcat", "model": deepcopy(BOW)}}
     for path, value in changes.items():
-        *sections, key = path.split(".")
-        block = config
-        for section in sections:
-            block = block[section]
-        block[key] = value
+        change(config, path, value, "the test")
     config["paths"].pop("transformer")
     return config
 
