@@ -136,12 +136,6 @@ def test_tables_that_are_refused(content, columns, message):
         config_for_data(str(path), columns=columns)
 
 
-def test_a_column_named_as_a_variable_is_refused_in_one_line():
-    write("t.csv", [{"${text}": row["question"], "kind": row["kind"]} for row in ROWS])
-    with pytest.raises(SpanftError, match="unknown variable"):
-        config_for_data("t.csv")
-
-
 def test_no_two_rows_need_the_same_several_labels():
     several = ["a,b,c", "a,b,d", "a,c,d", "b,c,d", "a,b,e"]
     labeled(several)
