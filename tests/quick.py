@@ -6,10 +6,7 @@ import catalogue
 
 
 def before_imports():
-    """Collect no garbage meanwhile, and list the entry points once.
-
-    A registry looks for its own among all of them whenever it is asked.
-    """
+    """Collect no garbage meanwhile, and list once what each registry looks through."""
     gc.disable()
     listed = catalogue.AVAILABLE_ENTRY_POINTS
     if hasattr(listed, "select"):

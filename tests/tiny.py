@@ -20,6 +20,7 @@ from tokenizers import (
 from tokenizers.models import Unigram
 
 from spacy_spanft import NgramDictionary
+from spacy_spanft.util._compat import torch_module
 
 WORDS = (
     *("the", "a", "in", "of", "is", "it", "new", "york", "city", "united", "states"),
@@ -209,6 +210,28 @@ MORE = {
 }
 
 
+# What some families call one thing, others call another.
+_SIZES = {
+    8: "hidden_size dim d_model n_embd emb_dim intermediate_size hidden_dim d_inner "
+    "encoder_ffn_dim decoder_ffn_dim intra_bottleneck_size",
+    2: "num_attention_heads n_heads n_head encoder_attention_heads "
+    "decoder_attention_heads",
+    4: "embedding_size position_buckets",
+}
+_LAYERS = "num_hidden_layers n_layers n_layer encoder_layers decoder_layers"
+
+
+def tiny_config(family, n_layers, vocab_size=30, **changes):
+    """Configure a tiny encoder of any family of transformers."""
+    from transformers import AutoConfig
+
+    sizes = {name: n for n, names in _SIZES.items() for name in names.split()}
+    sizes |= dict.fromkeys(_LAYERS.split(), n_layers)
+    sizes |= dict.fromkeys(["vocab_size", "n_words"], vocab_size)
+    sizes |= {"relative_attention": True, "norm_rel_ebd": "layer_norm"}
+    return AutoConfig.for_model(family, **{**sizes, "pad_token_id": 0, **changes})
+
+
 def save_encoder(folder, family="bert", width=16, max_length=24, n_positions=64):
     """Save a tiny encoder of a family, with its tokenizer."""
     import torch
@@ -261,10 +284,7 @@ def encoder_config(folder, **settings):
 
 
 def make_pipeline(components, ngrams=(), separator=None):
-    """Make a pipeline of components by their names, whose segmenter has n-grams.
-
-    The factory of a component is its name, if its config has no other.
-    """
+    """Make a pipeline of components by name or "factory"; the segmenter has n-grams."""
     spacy.util.fix_random_seed(0)
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
     config = {"nlp": {"tokenizer": {**tokenizer, "separator": separator}}}
@@ -276,6 +296,21 @@ def make_pipeline(components, ngrams=(), separator=None):
         dictionary = NgramDictionary(dict.fromkeys(ngrams, 2))
         nlp.get_pipe("span_segmenter").initialize(dictionary=dictionary)
     return nlp
+
+
+def weights_of(nlp):
+    """Return all weights of a pipeline by their names: of its layers, and encoders."""
+    weights = {}
+    for pipe, component in nlp.pipeline:
+        nodes = component.model.walk() if hasattr(component, "model") else ()
+        for i, node in enumerate(nodes):
+            for name in node.param_names:
+                weight = node.ops.to_numpy(node.get_param(name)).copy()
+                weights[f"{pipe} {i} {name}"] = weight
+            for shim in node.shims:
+                for name, weight in torch_module(shim).named_parameters():
+                    weights[f"{pipe} {i} {name}"] = weight.detach().numpy().copy()
+    return weights
 
 
 LISTENER = {

@@ -250,8 +250,8 @@ class NgramDictionary(Mapping[str, int]):
                 "Count both with the same attr."
             )
         return self._trusted(
-            in_order(Counter(self._counts) + Counter(other._counts)),
-            in_order(Counter(self._words) + Counter(other._words)),
+            in_order(Counter(self._counts) + Counter(other)),
+            in_order(Counter(self._words) + Counter(other.words)),
             self.attr,
             self.provenance.merged(other.provenance),
         )

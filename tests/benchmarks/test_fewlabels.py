@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.fewlabels import arms, tasks, training
 from benchmarks.matrix import is_done, read_done, run_missing
+from benchmarks.numbers import difference, interval, mean_over, minus, spread
 
 
 def run_of(name, arm, **settings):
@@ -45,15 +46,6 @@ def test_a_run_is_trained_scored_and_done_once(
     assert read_done(results) == done
 
 
-def test_training_learns(data, encoder):
-    """Texts whose label is their last word, from a model with random weights."""
-    path = data / tasks.TASKS["CoLA"].train
-    rows = [f"the {'good' if i % 2 else 'bad'} film\t{i % 2}" for i in range(60)]
-    path.write_text("\n".join(["sentence\tlabel", *rows]) + "\n", "utf8")
-    run = run_of("CoLA", "ngrams", size=40, epochs=12, rate=0.01, part="held-out")
-    assert training.train_and_score(run, data, encoder)["cats_accuracy"] == 1.0
-
-
 def test_a_stopped_command_is_resumed(tmp_path):
     results = tmp_path / "results.jsonl"
     runs = [run_of("CoLA", arm) for arm in ("encoder", "ngrams")]
@@ -71,3 +63,23 @@ def test_a_stopped_command_is_resumed(tmp_path):
     run_missing(results, runs, lambda run: seen.append(run) or {"cats_matthews": 0.6})
     assert seen == [runs[1]]
     assert len(read_done(results)) == 2
+
+
+def test_differences_are_paired_by_seed():
+    gained = minus({0: 2.0, 1: 4.0, 2: 9.0}, {0: 1.0, 1: 3.0})
+    assert gained == {0: 1.0, 1: 1.0}
+    assert difference(gained) == "+1.0 (+1.0 to +1.0, n = 2)"
+    assert difference({3: -0.5}) == "−0.5 (n = 1)"
+    assert difference({}) == "-"
+
+
+def test_intervals_are_those_of_t():
+    assert interval([0.0, 2.0]) == pytest.approx((1 - 12.706, 1 + 12.706), abs=1e-3)
+    half = 4.303 / 3**0.5
+    assert interval([1.0, 0.0, 2.0]) == pytest.approx((1 - half, 1 + half), abs=1e-3)
+    assert spread({0: 80.0, 1: 82.0}) == "81.0 ± 1.4, n = 2"
+
+
+def test_means_are_of_the_seeds_that_all_have():
+    assert mean_over([{0: 1.0, 1: 2.0}, {1: 4.0, 2: 9.0}]) == {1: 3.0}
+    assert mean_over([{0: 1.0}, {1: 4.0}]) == mean_over([]) == {}

@@ -1,12 +1,14 @@
-"""The tables and figures of the results page are those of the recorded scores."""
+"""The pages of benchmarks, their tables and figures are those of the records."""
 
 import re
 from html import escape
 
 import pytest
 
-from benchmarks import results_page
+from benchmarks import results_page, scaling, speed
+from benchmarks.claims import CLAIMS
 from benchmarks.figures import FIGURES
+from benchmarks.matrix import read_done
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +48,18 @@ def test_every_table_can_be_printed(page, capsys):
         assert len(capsys.readouterr().out.splitlines()) > 3
     with pytest.raises(SystemExit, match="'nerx' is none of gains"):
         results_page.main(table="nerx")
+
+
+def test_the_page_is_that_of_the_records():
+    """If it is not: python -m benchmarks.speed page."""
+    page = speed.PAGE.read_text("utf8")
+    assert speed.filled(page, speed.TABLES) == page
+    for name in speed.TABLES:
+        assert f"<!-- table: {name} -->" in page
+    commands = {record["command"] for record in read_done(speed.RECORDS)}
+    assert {claim.command for claim in CLAIMS} <= commands
+
+
+def test_the_page_of_scaling_is_made_of_its_records():
+    expected = speed.filled(scaling.TEMPLATE.read_text("utf8"), scaling.TABLES)
+    assert scaling.PAGE.read_text("utf8") == expected

@@ -61,16 +61,6 @@ def test_memory():
             parse_memory(value)
 
 
-def test_errors_of_builds(corpus, tmp_path):
-    before = corpus.read_bytes()
-    for args, message in (
-        (("-o", tmp_path / "a.tsv.gz"), "Name either text files"),
-        ((corpus, "-o", corpus), "is both read and written"),
-    ):
-        assert message in build(*args, ok=False).stderr
-    assert corpus.read_bytes() == before
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 def test_a_full_disk(corpus, file):
     for args in (["info", file], ["build", corpus, "-q", "-o", "/dev/full"]):
@@ -130,27 +120,35 @@ def test_outputs_are_checked_before_the_work(corpus, tmp_path):
         assert "a.txt' is no folder" in run(*args, ok=False).stderr, args
 
 
-def test_what_is_neither_a_table_nor_text(tmp_path):
-    path = tmp_path / "book.xlsx"
-    path.write_text("text,label\ngood,a\n")
-    for args in (["segment", "--file"], ["dictionary", "build", "-o", "d.tsv.gz"]):
-        assert "book.xlsx' cannot be read here" in run(*args, path, ok=False).stderr
-    assert "is a file. Name it with --file" in run("segment", path, ok=False).stderr
-
-
-def test_options_and_dictionaries_without_effect(corpus, tmp_path):
-    table, output = tmp_path / "a.csv", tmp_path / "new.spacy"
-    table.write_text("text,label\ngood film,a\nbad film,b\n")
-    build = ("dictionary", "build", "-o", tmp_path / "d.tsv.gz", corpus)
-    for args, expected in (
-        ((*build, "--min-count", 999), "No n-gram occurs 999 times in "),
-        ((*build, "--min-count", 999), "empty dictionary is not written. Lower --min-"),
-        ((*build, "--column", "text", "--quiet"), "--column is 'text', but "),
+def test_errors_leave_files_as_they_were(corpus, tmp_path):
+    book, table, new, output = (
+        tmp_path / name for name in ("book.xlsx", "a.csv", "d.tsv.gz", "new.spacy")
+    )
+    for path in (book, table):
+        path.write_text("text,label\ngood film,a\nbad film,b\n")
+    before, build = corpus.read_bytes(), ("dictionary", "build", "-o", new)
+    for args, message in (
+        (build, "Name either text files"),
+        ((*build, book), "book.xlsx' cannot be read here"),
+        ((*build, "-o", corpus, corpus), "is both read and written"),
+        ((*build, corpus, "--min-count", 999), "No n-gram occurs 999 times in "),
+        (
+            (*build, corpus, "--min-count", 999),
+            "empty dictionary is not written. Lower",
+        ),
+        ((*build, corpus, "--column", "text", "--quiet"), "--column is 'text', but "),
+        (("segment", "--file", book), "book.xlsx' cannot be read here"),
+        (("segment", book), "is a file. Name it with --file"),
+        (("segment", "x", "-s", "random", "-d", "missing"), "is for the n-gram"),
+        (("segment", "x", "--file", "missing"), "not both"),
+        (("segment", "--file", "-"), "There is no text in '-'"),
+        (("segment", "", " "), "There is no text. Give it"),
         (("convert", table, output, "--no-gold-tokens"), "is for CoNLL's columns"),
     ):
-        assert expected in run(*args, ok=False).stderr
+        assert message in run(*args, stdin="", ok=False).stderr, args
+    assert corpus.read_bytes() == before
+    assert not new.exists()
     assert not output.exists()
-    assert not (tmp_path / "d.tsv.gz").exists()
 
 
 def test_pages_replace_pages_only(tmp_path):
@@ -179,16 +177,6 @@ def test_segmented_texts_have_brackets_or_are_json(file, tmp_path):
     span = lines[0]["spans"][0]
     assert span["text"] == lines[0]["text"][span["start_char"] : span["end_char"]]
     assert (span["start"], span["end"], span["label"]) == (0, 4, "")
-
-
-def test_errors_of_segment():
-    for args, message in (
-        (("x", "-s", "random", "-d", "missing"), "--dictionary is for the n-gram"),
-        (("x", "--file", "missing"), "not both"),
-        (("--file", "-"), "There is no text in '-'"),
-        (("", " "), "There is no text. Give it"),
-    ):
-        assert message in run("segment", *args, stdin="", ok=False).stderr
 
 
 def test_a_reader_that_has_had_enough():

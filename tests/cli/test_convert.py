@@ -1,7 +1,6 @@
 """Tables and CoNLL's columns in spaCy's own format: what its commands then read."""
 
 import gzip
-import json
 import re
 
 import pytest
@@ -56,6 +55,7 @@ def as_options(settings):
 
 
 GOLD = {"header": ["gold", "words"], "text": "words", "label": "gold"}
+GOLD["incomplete"] = "skip"
 POINTS = {"text": "a", "text_pair": "b", "score": "points", "separator": "<>"}
 NAMED = {"labels": {"x": "good", "y": "not=good"}}
 
@@ -65,12 +65,7 @@ NAMED = {"labels": {"x": "good", "y": "not=good"}}
     [
         ("x.csv.gz", CSV, {}, "3 texts of 1 to 4 words .* x: 2 .67%., y: 1"),
         ("x.csv", CSV, NAMED, "good: 2 .*, not=good: 1"),
-        (
-            "x.tsv",
-            GOLD_ROWS,
-            {**GOLD, "incomplete": "skip"},
-            "2 texts .* 1: 1 .*, 0: 1",
-        ),
+        ("x.tsv", GOLD_ROWS, GOLD, "2 texts .* 1: 1 .*, 0: 1"),
         ("x.tsv", PAIRS, POINTS, "2 texts .* scores from 2.5 to 5"),
     ],
 )
@@ -97,20 +92,6 @@ def test_conll(nlp, tmp_path, name, gold_tokens):
     corpus = conll_corpus(path, spans_key="sc", gold_tokens=gold_tokens)
     assert rows == contents(corpus(nlp))
     assert ("don't" in rows[1][-1]) == gold_tokens
-
-
-def test_annotated_json_lines(nlp, tmp_path):
-    """The file is detected by its spans; columns read it as a table."""
-    rows = [
-        {"text": "In New York.", "spans": [{"start": 3, "end": 11, "label": "LOC"}]},
-        {"text": "Nowhere.", "spans": [], "kind": "x"},
-    ]
-    path, output = tmp_path / "x.jsonl", tmp_path / "out.spacy"
-    path.write_text("".join(json.dumps({"kind": "y", **row}) + "\n" for row in rows))
-    assert convert(path, output, "--spans-key", "sc").endswith("; LOC: 1 (100%)")
-    expected = contents(conll_corpus(path, spans_key="sc")(nlp))
-    assert contents(Corpus(output)(nlp)) == expected
-    assert expected[0][2] == [(1, 3, "LOC")]
 
 
 def test_texts_with_nothing_in_them_are_left_out(nlp, tmp_path):

@@ -22,6 +22,12 @@ def flat(block, path=""):
     return values
 
 
+def changed(one, other):
+    """Return the settings that differ between two configs."""
+    one, other = flat(one), flat(other)
+    return {key for key in {*one, *other} if one.get(key) != other.get(key)}
+
+
 @pytest.fixture(scope="session")
 def single(tmp_path_factory):
     nlp = spacy.blank("en")

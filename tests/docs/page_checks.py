@@ -56,10 +56,7 @@ def check_install(line):
 
 
 def train(name, *options):
-    """Check the settings of a config of this repository; train others for a moment.
-
-    The former are trained in test_configs.py, with a transformer made on the spot.
-    """
+    """Check the settings of our configs (see test_configs), or train for a moment."""
     settings = dict(zip(options[::2], options[1::2], strict=True))
     settings.pop("--gpu-id", None)
     if not (ROOT / name).exists():

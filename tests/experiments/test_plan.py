@@ -64,6 +64,8 @@ def test_all_arms_of_a_seed_come_before_the_next_seed(place):
     assert runs[-1].folder.parts == ("out", "two", "ngrams", "4")
     with pytest.raises(SpanftError, match=r"Two have the same name.*'one'"):
         plan("data/one", "data/../data/one")
+    with pytest.raises(SpanftError, match="There is no folder 'nowhere'"):
+        plan("nowhere")
 
 
 def test_random_spans_have_the_lengths_of_ngrams(place):
@@ -188,10 +190,6 @@ def test_mistakes_in_arms_are_found_before_the_training(place, arms, expected):
         read_arms("none")
 
 
-def table(*labels, text="a film"):
-    return "text,label\n" + "".join(f"{text},{label}\n" for label in labels)
-
-
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
@@ -200,7 +198,10 @@ def table(*labels, text="a film"):
         ({"dev.spacy": None}, r"no dev\.spacy, .* in the folder 'data/one'"),
         ({}, "There is no test data in"),
         ({"test.csv": "words,label\na,A\n"}, "holds the text: "),
-        ({"test.csv": table("A"), "test.tsv": "x"}, r"Both test\.csv and test\.tsv"),
+        (
+            {"test.csv": "text,label\na,A\n", "test.tsv": "x"},
+            r"Both test\.csv and test\.tsv",
+        ),
         ({"task.json": "{"}, r"task\.json is not JSON: "),
     ],
 )
@@ -214,21 +215,6 @@ def test_mistakes_in_data_are_found_before_the_training(place, files, expected):
             )
     with pytest.raises(SpanftError, match=expected):
         checked_data(["data/one"], plan("data/one", arms=ONE_ARM, seeds=[0]))
-
-
-def test_the_data_must_fit_the_pipeline(place):
-    with pytest.raises(SpanftError, match="There is no folder 'nowhere'"):
-        plan("nowhere")
-    for name in ("train", "dev"):
-        Path(f"data/one/{name}.spacy").unlink()
-        Path(f"data/one/{name}.csv").write_text(table("A", "B"))
-    Path("data/one/task.json").write_text('{"pipeline": "ner"}')
-    with pytest.raises(SpanftError, match=r"train\.csv' cannot be read for ner"):
-        plan("data/one", arms="{a: {}}")
-    Path("data/one/task.json").unlink()
-    Path("data/one/train.csv").write_text("body,kind\n" + "a film,A\na book,B\n" * 2)
-    with pytest.raises(SpanftError, match=r"no column 'body' in '.*dev.csv'"):
-        plan("data/one", arms="{a: {}}")
 
 
 def test_test_texts_in_the_training_data_are_warned_of(place, capsys):

@@ -116,10 +116,7 @@ def test_they_add_up_to_the_models_own_scores(nlp):
 
 
 def test_shares_are_slopes(nlp):
-    """Where a piece grows by a little, the score does by as much of its share.
-
-    The weights of an attention stay, and what is of the mean is compared with that.
-    """
+    """Where a piece grows by a little, the score does by as much of its share."""
     model = nlp.get_pipe("textcat").model
     W = model.get_ref("output_layer").get_param("W")
     pool = next(node for node in model.walk() if node.name in POOLS)
@@ -144,7 +141,7 @@ def test_shares_are_slopes(nlp):
                 shares, whole = shares - added, whole - added.sum(axis=0)
             np.testing.assert_allclose(made.whole_text, whole, atol=1e-4)
         assert np.abs(shares).max() > 1e-3
-        if leaf.name == "attention_sum":
+        if leaf.name == "attention_sum":  # whose weights stay
             own_W, b, w = (leaf.get_param(name) for name in "Wbw")
             weights = np.exp(np.tanh(rows @ own_W.T + b) @ w)[:, None]
             expected = weights / weights.sum() * rows @ W[:, : rows.shape[1]].T
@@ -391,9 +388,9 @@ def test_the_command_lists_phrases_of_a_file(saved, classifier, tmp_path):
     texts = [text for text in TEXTS * 2 if text]
     best = phrases(explain_pipe(classifier, texts), min_count=2)
     command = ("spanft", "phrases", saved, "--file", file, "-m", 2)
-    rows = [json.loads(line) for line in run(*command, "--jsonl").stdout.splitlines()]
+    rows = map(json.loads, run(*command, "--jsonl").stdout.splitlines())
     pairs = [(label, phrase) for label in "AB" for phrase in best[label]]
-    assert rows == [{"label": label, **phrase._asdict()} for label, phrase in pairs]
+    assert [*rows] == [{"label": label, **phrase._asdict()} for label, phrase in pairs]
     _, heading, _, row, *_ = run(*command, "-n", 1, "--label", "B").stdout.split("\n")
     first = best["B"][0]
     assert heading.split() == ["adds", "n", "B"]

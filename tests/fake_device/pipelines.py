@@ -10,6 +10,7 @@ from thinc.api import require_cpu, require_gpu
 from spacy_spanft import NgramDictionary, join_pair
 
 from ..made_configs import CONFIGS
+from ..tiny import weights_of
 from .device import watched
 
 DICTIONARY = NgramDictionary({"new york": 3, "very good": 3, "united states": 2})
@@ -124,7 +125,7 @@ def outcome_of(arm, bert, gpu_id):
             nlp.update(fresh, sgd=optimizer, annotates=annotates)
     with watched() as prediction:
         docs = list(nlp.pipe(texts))
-    return Outcome(_weights(nlp), list(map(_answers, docs)), step, prediction)
+    return Outcome(weights_of(nlp), list(map(_answers, docs)), step, prediction)
 
 
 def _example(nlp, text, number):
@@ -135,20 +136,6 @@ def _example(nlp, text, number):
         del cats["score"]
     gold = {"cats": cats, "entities": spans, "spans": {"sc": spans}}
     return Example.from_dict(doc, gold)
-
-
-def _weights(nlp):
-    weights = {}
-    for pipe, component in nlp.pipeline:
-        nodes = component.model.walk() if hasattr(component, "model") else ()
-        for i, node in enumerate(nodes):
-            for name in node.param_names:
-                weight = node.ops.to_numpy(node.get_param(name)).copy()
-                weights[f"{pipe} {i} {node.name} {name}"] = weight
-            for shim in node.shims:
-                for name, weight in shim._model.named_parameters():
-                    weights[f"{pipe} {i} {name}"] = weight.detach().numpy().copy()
-    return weights
 
 
 def _answers(doc):

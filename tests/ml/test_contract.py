@@ -13,6 +13,7 @@ from spacy.tokens import Span
 from spacy.training import Example
 
 from ..tiny import LISTENER, OWN_LISTENER, encoder_config, make_pipeline
+from ..training.regimes import PARSER
 from .test_textcat import MODELS, TOKENS
 
 TEXTS = ["United Airlines Holding flew to New York .", "She met Bob  in Paris !"]
@@ -41,12 +42,6 @@ def tokens(version=2, **settings):
     return over(OWN_LISTENER, **vectors)
 
 
-NER = {
-    "@architectures": "spacy.TransitionBasedParser.v2",
-    "state_type": "ner",
-    **{"extra_state_tokens": False, "use_upper": False},
-    **{"hidden_width": 16, "maxout_pieces": 2},
-}
 BOUNDARY = {"@layers": "spacy-spanft.BoundaryAttentionReducer.v1", "hidden_size": 16}
 SPANCAT = {
     "@architectures": "spacy.SpanCategorizer.v1",
@@ -66,7 +61,9 @@ HEADS = {
         "text_regressor", {**MODELS["tokens"], "exclusive_classes": False}
     ),
     "tagger": Head("tagger", over(tokens(keep_tokens=False), **TAGGER)),
-    "ner": Head("ner", over(tokens(1, segmentation="none"), **NER)),
+    "ner": Head(
+        "ner", over(tokens(1, segmentation="none"), **PARSER | {"hidden_width": 16})
+    ),
     "bilou": Head("bilou_ner", over(tokens(), **BILOU), grows=True, is_replaced=True),
     "spancat": Head("spancat", over(tokens(1), **SPANCAT), {"suggester": SUGGESTER}),
 }

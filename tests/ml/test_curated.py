@@ -11,7 +11,6 @@ from thinc.api import chain, reduce_mean
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.configs.adding import add_spans
-from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.layers.encoder_rows import encoder_rows, rows_to_tokens
 
 from ..tiny import roberta_byte_pairs
@@ -151,10 +150,3 @@ def test_learns_saves_and_loads(vocabulary, tmp_path):
 def answers(nlp):
     docs = nlp.pipe(TEXTS)
     return [{name: round(x, 5) for name, x in doc.cats.items()} for doc in docs]
-
-
-def test_a_transformer_that_is_missing_is_named(vocabulary):
-    nlp, *_ = with_spans(vocabulary)
-    nlp.remove_pipe("transformer")
-    with pytest.raises(SpanftError, match="no transformer before this component"):
-        nlp("New York")

@@ -69,18 +69,6 @@ def test_equals_counting_one_by_one(text, any_text, size, **how):
         assert_counts(lines, tokenized, size, tokenizer=NLP.tokenizer, **how)
 
 
-def test_small_blocks_and_several_processes_count_the_same(monkeypatch):
-    text = "\n".join(
-        f"w{i} the new york times of w{i % 7} in the united states isn't it"
-        for i in range(300)
-    )
-    expected = count(text, min_count=3)
-    assert expected["the united states"] == 300
-    monkeypatch.setattr(tokens, "CHUNKS_PER_BATCH", 16)
-    assert count(text, min_count=3, n_process=2) == expected
-    assert count(text, min_count=3, block_size=50) == expected
-
-
 def test_what_is_an_ngram():
     text = "<unk> a b <unk> a b <unk>\n<unk>\na <unk> b"  # unknown is no word
     for tokenizer in ("whitespace", "en", lambda line: NLP.tokenizer(line)):

@@ -21,6 +21,7 @@ from spacy_spanft.util.text_files import blocks_from_files
 
 LINES = ["new york", "", "naïve \u2028 🙂 text", "two\nlines", "end"]
 JSONL = "".join(f"{json.dumps({'text': line})}\n" for line in LINES)
+PACKED = gzip.compress(b"ab\xff", mtime=0)
 PACKERS = [
     (".gz", gzip.compress),
     (".bz2", bz2.compress),
@@ -94,12 +95,7 @@ def test_several_files_and_the_standard_input(tmp_path, monkeypatch):
     [
         ("a", b"a\nb\xef\n", r"at byte 3 \(line 2\)", "a\nb\ufffd\n"),
         ("a", b"a\0 \0", r"holds a NUL byte at byte 1 \(line 1\)", "a\ufffd \ufffd\n"),
-        (
-            "a.gz",
-            gzip.compress(b"ab\xff", mtime=0),
-            "byte 2 of the decompressed",
-            "ab\ufffd\n",
-        ),
+        ("a.gz", PACKED, "byte 2 of the decompressed", "ab\ufffd\n"),
     ],
 )
 def test_bytes_that_are_not_text(name, data, message, replaced, tmp_path):

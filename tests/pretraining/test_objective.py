@@ -8,15 +8,8 @@ from torch import nn
 from spacy_spanft.pretraining import objective
 from spacy_spanft.pretraining.collator import IGNORED
 
-# What some families call one thing, others call another.
-SIZES = {
-    **{"vocab_size": 30, "max_position_embeddings": 64, "pad_token_id": 0},
-    **{"hidden_size": 8, "dim": 8, "emb_dim": 8, "embedding_size": 4},
-    **{"intermediate_size": 16, "hidden_dim": 16, "intra_bottleneck_size": 8},
-    **{"num_hidden_layers": 1, "n_layers": 1, "num_attention_heads": 2, "n_heads": 2},
-    **{"relative_attention": True, "pos_att_type": ["p2c"]},
-    "attn_implementation": "eager",
-}
+from ..tiny import tiny_config
+
 KINDS = ["bert", "albert", "electra", "distilbert", "deberta-v2", "mpnet"]
 KINDS += ["modernbert", "mobilebert", "xlm"]
 # Two spans, one of them at the end; nothing masked; a span at the head, and one of one.
@@ -25,7 +18,8 @@ LABELS = [[0, 0, 7, 8, 0, 9, 9, 0], [0, 0, 0], [0, 0, 0, 0, 0, 0], [4, 0, 0, 6, 
 
 def make_model(kind="bert", sbo=True, **changes):
     torch.manual_seed(0)
-    config = transformers.AutoConfig.for_model(kind, **{**SIZES, **changes})
+    changes = {"attn_implementation": "eager", "pos_att_type": ["p2c"], **changes}
+    config = tiny_config(kind, 1, max_position_embeddings=64, **changes)
     masked_lm = transformers.MODEL_FOR_MASKED_LM_MAPPING[type(config)]
     return objective.with_objective(masked_lm, sbo)(config).eval()
 

@@ -17,7 +17,6 @@ from spacy_spanft.scale import row_files
 from ..experiments.measured import BOW
 from ..ml.test_textcat import CNN, span_model
 from ..tiny import OWN_LISTENER, encoder_config
-from .trained import save
 
 LABELS = ("good", "bad")
 
@@ -62,6 +61,19 @@ def encoded(bert, tmp_path_factory):
     save(folder, *components, config=config, performance=performance)
     dictionary = NgramDictionary({f"new york {word}": 1 for word in "abcde"})
     dictionary.to_disk(folder / "span_segmenter" / "segmenter" / "dictionary.tsv.gz")
+    return folder
+
+
+def save(folder, *components, config=None, **meta):
+    """Save an untrained pipeline: names of factories, and their settings."""
+    nlp = spacy.blank("en", config=config or {}, meta=meta)
+    for name, settings in components:
+        pipe = nlp.add_pipe(name, config=settings)
+        if name not in ("span_segmenter", "spanft_encoder", "transformer"):
+            pipe.add_label("A")
+            pipe.add_label("B")
+    nlp.initialize()
+    nlp.to_disk(folder)
     return folder
 
 

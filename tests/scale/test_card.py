@@ -2,14 +2,12 @@
 
 import io
 import re
-import shutil
 from contextlib import redirect_stdout
 
-from confection import Config
 from huggingface_hub import ModelCard
 
 from ..commands import run
-from .trained import save
+from .conftest import save
 
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PAIRS = {"nlp": {"tokenizer": {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}}}
@@ -38,15 +36,6 @@ def test_a_classifier_over_spans(encoded):
     assert re.search(r"^\w+: bert, a local folder\.$", card, re.MULTILINE)
     assert "/home/me" not in card
     assert "{'A': " in printed(card, encoded)
-
-
-def test_without_scores_nothing_was_evaluated_on(encoded, tmp_path):
-    config = Config().from_disk(encoded / "config.cfg", interpolate=False)
-    config["training"]["score_weights"] = {}
-    shutil.copytree(encoded, tmp_path / "model")
-    config.to_disk(tmp_path / "model" / "config.cfg")
-    card = run("spanft", "card", tmp_path / "model").stdout
-    assert "| Trained on | data.spacy |\n| Evaluated on | not recorded |" in card
 
 
 def test_pairs_and_tokens(tmp_path):

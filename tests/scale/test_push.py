@@ -16,10 +16,11 @@ from huggingface_hub import ModelCard
 from spacy_spanft import NgramDictionary
 from spacy_spanft.scale import model_card, read_saved
 
+from .. import interpreter
 from ..commands import run
 from ..tiny import LISTENER, transformer_config
+from .conftest import save
 from .fake_hub import ENDPOINT, fake_hub
-from .trained import save, wheel_of
 
 OURS = "spacy-spanft"
 OVER = "spacy-transformers"
@@ -109,6 +110,14 @@ def packaged(model, folder, *options):
     run("package", model, folder, "--build", "none", *options)
     (made,) = folder.iterdir()
     return made, srsly.read_json(made / "meta.json")
+
+
+def wheel_of(package):
+    """Build a wheel, as `spacy package` does, but in this environment."""
+    done = interpreter.run("setup.py", "--quiet", "bdist_wheel", cwd=package)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (package / "dist").iterdir()
+    return wheel
 
 
 def required(meta):

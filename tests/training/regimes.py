@@ -68,6 +68,17 @@ def step(nlp, examples, optimizer, accumulate=1, **settings):
     optimizer.step_schedules()
 
 
+def changes(nlp, examples, freeze, n_steps, optimizer, first=0, **settings):
+    """Take steps after the callback `freeze`; return which ones changed the encoder."""
+    changed = []
+    for n in range(first, first + n_steps):
+        before = hash_of(nlp)
+        freeze(nlp, {"step": n, "epoch": 0})
+        step(nlp, examples, optimizer, **settings)
+        changed.append(hash_of(nlp) != before)
+    return changed
+
+
 def encoders(nlp):
     return [shim_of(node)._model for node in _transformers(nlp)]
 

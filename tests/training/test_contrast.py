@@ -1,7 +1,5 @@
 """The contrast of labels, against all pairs of a batch in PyTorch."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -9,11 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from spacy.training import Example
-from spacy.training.initialize import init_nlp
-from spacy.util import load_config_from_str
 from thinc.api import Adam
 
-from spacy_spanft.configs import config_for_data, config_text
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.sharing import EncoderListener
 from spacy_spanft.training import contrast, tuning
@@ -68,21 +63,15 @@ def test_a_single_text_and_an_empty_one_teach_nothing():
 
 
 @pytest.fixture
-def initialized(bert, tmp_path):
-    """A pipeline of `init` for three labels, and its examples."""
+def initialized(started):
+    """A pipeline of `init` for three labels, and its rows."""
 
     def make(n_steps, changed=(), n_rows=36, **settings):
         labels = ["abc"[i % 3] for i in range(n_rows)]
-        rows = [
-            {"text": f"{label} film" + " film" * (i // 3), "label": label}
-            for i, label in enumerate(labels)
-        ]
-        file = tmp_path / "data.jsonl"
-        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        made = config_for_data(str(file), transformer=str(bert), **settings)
-        made.config["initialize"]["after_init"]["contrast"] = n_steps
-        text = config_text(made.config, made.task, "x.cfg")
-        return init_nlp(load_config_from_str(text, overrides=dict(changed))), rows
+        texts = [f"{label} film" + " film" * (i // 3) for i, label in enumerate(labels)]
+        pairs = zip(texts, labels, strict=True)
+        rows = [{"text": text, "label": label} for text, label in pairs]
+        return started(rows, n_steps, changed, **settings), rows
 
     return make
 
@@ -117,15 +106,13 @@ def test_spans_alone_are_contrasted_too(initialized, monkeypatch):
 
 @pytest.mark.usefixtures("never_good")
 def test_another_seed_makes_other_batches(initialized):
-    vectors = [
-        initialized(3, {"system.seed": seed})[0]
-        .get_pipe("textcat")
-        .model.get_ref("output_layer")
-        .get_param("W")
-        for seed in (1, 1, 2)
-    ]
-    assert (vectors[0] == vectors[1]).all()
-    assert (vectors[0] != vectors[2]).any()
+    def learned(seed):
+        nlp, _ = initialized(3, {"system.seed": seed})
+        return nlp.get_pipe("textcat").model.get_ref("output_layer").get_param("W")
+
+    first, again, other = map(learned, (1, 1, 2))
+    assert (first == again).all()
+    assert (first != other).any()
 
 
 @pytest.mark.usefixtures("never_good")
@@ -145,7 +132,9 @@ def test_the_last_layer_is_fitted_to_what_was_learned(n_rows, strength, initiali
 def test_the_rate_and_what_counts(initialized, monkeypatch):
     nlp, rows = initialized(0)
     examples = [Example(doc, doc) for doc in nlp.pipe(row["text"] for row in rows)]
+    examples[18:] = [None] * 18  # that have no label, and are not looked at
     Y = np.eye(3, dtype="f")[[0] * 36]
+    Y[18:] = 0
     start = np.zeros((3, nlp.get_pipe("transformer").model.get_dim("nO"))), np.zeros(3)
     rates, gradients = [], []
 
@@ -191,48 +180,36 @@ def test_a_nearly_perfect_probe_stays_as_it_is(initialized, capsys):
     assert vectors[0][0]["a"] < vectors[3][0]["a"]
 
 
-@pytest.mark.usefixtures("never_good")
 @pytest.mark.parametrize("best", tuning._WAYS)
 def test_held_out_texts_choose_how_it_learns(best, initialized, capsys, monkeypatch):
     """Each training moves all weights by 1: only the best way predicts labels."""
     monkeypatch.setattr(tuning, "_FEWEST_TO_CHOOSE", 36)
-    learned, last = [], []
+    nlp, rows = initialized(0)
+    examples = [Example(doc, doc) for doc in nlp.pipe(row["text"] for row in rows)]
+    X = tuning.features(nlp, "textcat", [example.predicted for example in examples])
+    Y = np.eye(3, dtype="f")[[i % 3 for i in range(36)]]
+    X[:, :3] += 99 * Y if best == "not at all" else 0  # what a probe learns from
+    weights, learned = tuning.encoder_weights(nlp, "textcat"), []
+    before = [1 * x for x in weights]
 
-    def learn(self, rows, probe, n_steps, way):
-        learned.append((sorted(rows), way, n_steps))
-        weights = tuning.encoder_weights(self.nlp, self.name)
-        last[:] = [way, [1 * x for x in weights], weights]
-        for x in weights:
-            x += 1
+    class Moved(tuning.Tuning):
+        def learn(self, rows, probe, n_steps, way):
+            learned.append((sorted(rows), way, n_steps))
+            for x in weights:
+                x += 1
 
-    def refit(self, rows):
-        way, before, weights = last
-        assert all((x != y).all() for x, y in zip(before, weights, strict=True))
-        truths = 1 * self.Y if way == best else 0 * self.Y
-        truths[rows] = 0  # what was learned from does not count
-        X = np.concatenate([truths, np.zeros_like(self.X)], 1)[:, : self.X.shape[1]]
-        W = np.zeros((3, X.shape[1]), "f")
-        W[:, :3] = 9 * np.eye(3)
-        return W, np.zeros(3, "f"), X
+        def refit(self, rows):
+            X, W = np.zeros_like(self.X), np.zeros((3, self.X.shape[1]), "f")
+            X[:, :3], W[:, :3] = Y * (learned[-1][1] == best), 9 * np.eye(3)
+            X[rows] = 0  # what was learned from does not count
+            return W, np.zeros(3, "f"), X
 
-    original = tuning.Tuning.__init__
-
-    def right_if_frozen(self, *args):
-        original(self, *args)
-        if best == "not at all":  # a probe that is right, beside trainings that are not
-            self.X[:, :3] += 99 * self.Y
-
-    monkeypatch.setattr(tuning.Tuning, "__init__", right_if_frozen)
-    monkeypatch.setattr(tuning.Tuning, "learn", learn)
-    monkeypatch.setattr(tuning.Tuning, "refit", refit)
-    nlp, _ = initialized(8)
+    Moved(nlp, "textcat", examples, X, Y).run(None, 0.5, 8)
     moves = tuning._WAYS[best] > 0
     said = f"learns {best}, in 8 steps" if moves else "stays as it is"
     assert said in capsys.readouterr().err
     # The trials left the weights as they were.
-    weights = tuning.encoder_weights(nlp, "textcat")
-    pairs = zip(last[1], weights, strict=True)
-    assert all((y == x + moves).all() for x, y in pairs)
+    assert all((y == x + moves).all() for x, y in zip(before, weights, strict=True))
     # Each half was held out for both trainings, and all texts are learned from then.
     halves, whole = learned[:4], learned[4:]
     ways = ["by contrast", "without contrast"]
@@ -279,27 +256,23 @@ def test_choosing_leaves_no_trace(initialized, monkeypatch):
     assert drawn[-2] != drawn[-1]
 
 
-def test_a_frozen_or_shared_encoder_is_refused(initialized):
-    with pytest.raises(SpanftError, match="'textcat' is frozen, or shared"):
-        initialized(3, {"training.frozen_components": ["transformer"]})
+def test_what_cannot_learn_by_contrast_is_refused(initialized):
+    cannot = "cannot learn by contrast"
+    for changed, expected in (
+        ({"components.textcat.model.class_weights": {"a": 2.0}}, cannot),
+        ({"components.textcat.model.label_smoothing": 0.1}, cannot),
+        ({"training.frozen_components": ["transformer"]}, "is frozen, or shared"),
+        ({"training.max_epochs": -1}, "no text classifier has a probe"),
+        ({"initialize.after_init.probe": False}, "no text classifier has a probe"),
+    ):
+        with pytest.raises(SpanftError, match=expected):
+            initialized(3, changed)
+    with pytest.raises(SpanftError, match=cannot):
+        initialized(3, task="textcat_multilabel")
     nlp, _ = initialized(0)
     nlp.get_pipe("transformer").add_listener(EncoderListener("*"), "ner")
     with pytest.raises(SpanftError, match="'textcat' is frozen, or shared"):
         check_contrast(nlp, "textcat")
-
-
-def test_what_does_not_suit_contrast_is_refused(initialized):
-    for refused in (
-        {"task": "textcat_multilabel"},
-        {"changed": {"components.textcat.model.class_weights": {"a": 2.0}}},
-        {"changed": {"components.textcat.model.label_smoothing": 0.1}},
-    ):
-        with pytest.raises(SpanftError, match="cannot learn by contrast"):
-            initialized(3, **refused)
-    callback = "initialize.after_init"
-    for changed in ({"training.max_epochs": -1}, {f"{callback}.probe": False}):
-        with pytest.raises(SpanftError, match="no text classifier has a probe"):
-            initialized(3, changed)
 
 
 def test_batches_are_full_and_repeat_no_text_in_an_epoch():
@@ -309,12 +282,3 @@ def test_batches_are_full_and_repeat_no_text_in_an_epoch():
     assert len({*first, *second}) == 32
     assert first != third
     assert sorted(next(contrast._batches([*range(5)], 0))) == [*range(5)]
-
-
-def test_texts_without_a_label_teach_nothing(initialized):
-    nlp, rows = initialized(0)
-    examples = [Example(doc, doc) for doc in nlp.pipe(row["text"] for row in rows)]
-    Y = np.eye(3, dtype="f")[[0] * 36]
-    Y[18:] = 0
-    start = np.zeros((3, nlp.get_pipe("transformer").model.get_dim("nO"))), np.zeros(3)
-    learn_contrast(nlp, "textcat", examples[:18] + [None] * 18, Y, start, 3)

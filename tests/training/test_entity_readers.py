@@ -14,16 +14,8 @@ from spacy_spanft.training.readers.entities import (
     ner_dataset_corpus,
 )
 
-IOB1 = [
-    ("U.N.", "NNP", "I-NP", "I-ORG"),
-    ("official", "NN", "I-NP", "O"),
-    ("Ekeus", "NNP", "I-NP", "I-PER"),
-    ("Smith", "NNP", "I-NP", "B-PER"),
-    ("Jones", "NNP", "I-NP", "I-PER"),
-    ("Bonn", "NNP", "I-NP", "I-LOC"),
-    None,
-    ("Bonn", "NNP", "I-NP", "I-LOC"),
-]
+WORDS = ["U.N.", "official", "Ekeus", "Smith", "Jones", "Bonn", None, "Bonn"]
+IOB1 = ["I-ORG", "O", "I-PER", "B-PER", "I-PER", "I-LOC", None, "I-LOC"]
 IOB2 = ["B-ORG", "O", "B-PER", "B-PER", "I-PER", "B-LOC", None, "B-LOC"]
 BILUO = ["U-ORG", "O", "U-PER", "B-PER", "L-PER", "U-LOC", None, "U-LOC"]
 BIOES = ["S-ORG", "O", "S-PER", "B-PER", "E-PER", "S-LOC", None, "S-LOC"]
@@ -31,24 +23,18 @@ ENTS = [("U.N.", "ORG"), ("Ekeus", "PER"), ("Smith Jones", "PER"), ("Bonn", "LOC
 
 TEXT = "Ada Lovelace met Babbage in London."
 SPANS = [(0, 12, "PER"), (17, 24, "PER"), (28, 34, "LOC")]
-OBJECTS = [{"start": start, "end": end, "label": label} for start, end, label in SPANS]
-LABEL_STUDIO = [
-    {"start": start, "end": end, "text": TEXT[start:end], "labels": [label]}
-    for start, end, label in SPANS
-]
-RELATIONS = [
-    {"id": i, "label": label, "start_offset": start, "end_offset": end}
-    for i, (start, end, label) in enumerate(SPANS)
-]
+OBJECTS = [{"start": a, "end": b, "label": label} for a, b, label in SPANS]
+LABEL_STUDIO = [{"start": a, "end": b, "labels": [label]} for a, b, label in SPANS]
+RELATIONS = [{"start_offset": a, "end_offset": b, "label": c} for a, b, c in SPANS]
 EXPECTED = [("Ada Lovelace", "PER"), ("Babbage", "PER"), ("London", "LOC")]
 
 
-def table(tags=None, columns=4, separator=" "):
-    tags = tags or [row and row[-1] for row in IOB1]
-    cells = [
-        row and [*row[: columns - 1], tag] for row, tag in zip(IOB1, tags, strict=True)
-    ]
-    return "\n".join(separator.join(row) if row else "" for row in cells) + "\n"
+def table(tags=IOB1, columns=4, separator=" "):
+    lines = ""
+    for word, tag in zip(WORDS, tags, strict=True):
+        cells = [word, "NN" if tag == "O" else "NNP", "I-NP"][: columns - 1]
+        lines += f"{separator.join([*cells, tag]) if word else ''}\n"
+    return lines
 
 
 def ents(corpus, nlp):
@@ -59,7 +45,7 @@ def ents(corpus, nlp):
 @pytest.mark.parametrize(
     ("tags", "columns", "separator", "end"),
     [
-        *((None, 4, " ", "\n"), (IOB2, 2, "\t", "\r\n")),
+        *((IOB1, 4, " ", "\n"), (IOB2, 2, "\t", "\r\n")),
         *((BILUO, 4, "  ", "\r"), (BIOES, 2, " ", "\n")),
     ],
 )

@@ -16,12 +16,11 @@ from thinc.api import SGD
 from torch import distributed
 
 from spacy_spanft.training.parallel import in_group, with_own_random_state
-from spacy_spanft.util._compat import torch_module
 
 from ..commands import run
 from ..interpreter import Interpreter
 from ..pipeline.test_encoder import MODELS
-from ..tiny import OWN_LISTENER, encoder_config, make_pipeline
+from ..tiny import OWN_LISTENER, encoder_config, make_pipeline, weights_of
 
 ROOT = Path(__file__).parents[2]
 N_STEPS = 6
@@ -63,19 +62,6 @@ def examples_of(nlp):
             token.is_sent_start = token.i == 0
         examples.append(Example(nlp.make_doc(text), doc))
     return examples
-
-
-def weights_of(nlp):
-    weights = {}
-    for pipe, component in nlp.pipeline:
-        nodes = component.model.walk() if hasattr(component, "model") else ()
-        for i, node in enumerate(nodes):
-            for name in node.param_names:
-                weights[f"{pipe} {i} {name}"] = node.get_param(name).copy()
-            for shim in node.shims:
-                for name, parameter in torch_module(shim).named_parameters():
-                    weights[f"{pipe} {i} {name}"] = parameter.detach().numpy().copy()
-    return weights
 
 
 def train(nlp, is_group=False):

@@ -1,15 +1,10 @@
 """The last layer of a classifier before training: a fit to frozen vectors."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 from spacy.training import Example
-from spacy.training.initialize import init_nlp
-from spacy.util import load_config_from_str
 
-from spacy_spanft.configs import config_for_data, config_text
 from spacy_spanft.training import probe
 from spacy_spanft.training.logistic import STRENGTHS, fit_probe, macro_f, reduced
 
@@ -98,19 +93,13 @@ ROWS = {
 
 
 @pytest.mark.parametrize("task", ROWS)
-def test_a_pipeline_starts_from_it(task, bert, tmp_path, capsys):
-    file = tmp_path / "data.jsonl"
+def test_a_pipeline_starts_from_it(task, started, capsys):
     rows = [ROWS[task](i) for i in range(12)]
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    made = config_for_data(str(file), transformer=str(bert), task=task)
-    config = load_config_from_str(config_text(made.config, task, "x.cfg"))
-    nlp = init_nlp(config)
+    nlp = started(rows, task=task)
     (name,) = nlp.meta["probe"]
     assert f"{name!r} starts from a linear probe" in capsys.readouterr().err
     assert 0.9 < next(iter(nlp.meta["probe"][name].values())) <= 1.0
-    docs = [
-        nlp(" [SEP] ".join(str(x) for x in list(row.values())[:-1])) for row in rows
-    ]
+    docs = [nlp(" [SEP] ".join(map(str, [*row.values()][:-1]))) for row in rows]
     if task == "text_score":
         scores = [doc.cats["score"] for doc in docs]
         assert np.corrcoef(scores, [row["score"] for row in rows])[0, 1] > 0.9
@@ -126,12 +115,9 @@ def test_a_pipeline_starts_from_it(task, bert, tmp_path, capsys):
     assert (W[:, width : 2 * width] != 0).any()
 
 
-def test_texts_without_a_label_do_not_count(bert, tmp_path):
-    file = tmp_path / "data.jsonl"
+def test_texts_without_a_label_do_not_count(started):
     rows = [{"text": text(i), "label": "ab"[i % 2]} for i in range(12)]
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    made = config_for_data(str(file), transformer=str(bert), regime="everything")
-    nlp = init_nlp(load_config_from_str(config_text(made.config, made.task, "x.cfg")))
+    nlp = started(rows, regime="everything")
     examples, scores = [], []
     for row in [*rows, *({**row, "label": ""} for row in rows)]:
         cats = {x: float(x == row["label"]) for x in "ab"}
@@ -144,18 +130,13 @@ def test_texts_without_a_label_do_not_count(bert, tmp_path):
 
 
 @pytest.mark.parametrize(("n_texts", "share"), [(32, 1.0), (34, 0.2)])
-def test_a_handful_of_texts_keeps_all_of_it(
-    n_texts, share, bert, tmp_path, monkeypatch
-):
+def test_a_handful_of_texts_keeps_all_of_it(n_texts, share, started, monkeypatch):
     def ones(X, Y, texts, exclusive):
         return np.ones((Y.shape[1], X.shape[1])), np.ones(Y.shape[1]), Y
 
     monkeypatch.setattr(probe, "fit_probe", ones)
-    file = tmp_path / "data.jsonl"
     rows = [{"text": text(i), "label": "ab"[i % 2]} for i in range(n_texts)]
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    made = config_for_data(str(file), transformer=str(bert), regime="everything")
-    nlp = init_nlp(load_config_from_str(config_text(made.config, made.task, "x.cfg")))
+    nlp = started(rows, regime="everything")
     output = nlp.get_pipe("textcat").model.get_ref("output_layer")
     for name in ("W", "b"):
         assert output.get_param(name) == pytest.approx(share)
