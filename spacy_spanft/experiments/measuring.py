@@ -228,6 +228,11 @@ def elect(docs: Sequence[Doc]) -> Doc:
     Entities that more than half of the Docs have never overlap.
     """
     words = [token.text for token in docs[0]]
+    if any([token.text for token in doc] != words for doc in docs):
+        raise SpanftError(
+            f"The pipelines of an ensemble split a text into other tokens: "
+            f"{shown(docs[0].text)}. Use pipelines with the same tokenizer."
+        )
     joint = Doc(docs[0].vocab, words, [bool(token.whitespace_) for token in docs[0]])
     labels = {label: None for doc in docs for label in doc.cats}
     joint.cats = {x: mean(doc.cats.get(x, 0.0) for doc in docs) for x in labels}

@@ -229,3 +229,5 @@ def test_the_predictions_of_an_ensemble(nlp):
     assert joint.cats == {"yes": 0.5, "no": 0.5}
     # Half of the votes are not enough, or spans that overlap could win.
     assert keys(elect(docs[:2]).ents) == [(0, 1, "X")]
+    with pytest.raises(SpanftError, match="into other tokens: 'a b c d"):
+        elect([docs[0], Doc(nlp.vocab, words=["a b", "c", "d"])])
