@@ -8,17 +8,17 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import spacy
-from confection import Config
 from spacy.language import Language
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as run_training
+from spacy.util import load_model_from_config
 
 from ..errors import SpanftError, shown, warn
 from ..util.columns import SETTINGS
 from ..util.files import check_folder, write_whole
 from ..util.gpu import CPU, select_gpu
 from .encoders import check_encoder
-from .making import config_for_data, config_text
+from .making import config_for_data
 from .sources import SETTINGS_OF
 from .templates import change
 
@@ -66,18 +66,13 @@ def train(
         settings["transformer"] = str(transformer)
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output)
-        files = {"data": folder / "rows/train.jsonl", "dev": folder / "rows/dev.jsonl"}
-        train_file = _file_of(data, files["data"])
-        dev_file = None if dev is None else _file_of(dev, files["dev"])
+        train_file = _file_of(data, folder / "rows/train.jsonl")
+        dev_file = None if dev is None else _file_of(dev, folder / "rows/dev.jsonl")
         settings |= {"spans": spans, "gpu": gpu_id != CPU}
-        try:
-            made = config_for_data(train_file, dev_file, **settings)
-        except SpanftError as error:
-            raise SpanftError(_by_argument(str(error), files)) from None
+        made = config_for_data(train_file, dev_file, **settings)
         for warning in made.warnings:
-            warn(_by_argument(warning, files))
-        text = config_text(made.config, made.task, "config.cfg")
-        config = Config().from_str(text, interpolate=False)
+            warn(warning)
+        config = load_model_from_config(made.config, auto_fill=True).config
         for path, value in (overrides or {}).items():
             change(config, path, value, "overrides")
         text = config.to_str(interpolate=False)
@@ -86,13 +81,6 @@ def train(
         streams: Any = {"stdout": sys.stdout, "stderr": sys.stderr}
         run_training(nlp, folder, use_gpu=gpu_id, **streams)
         return spacy.load(folder / "model-best")
-
-
-def _by_argument(message: str, files: Mapping[str, Path]) -> str:
-    """Return a message with the names of arguments for the files of their rows."""
-    for name, path in files.items():
-        message = message.replace(shown(str(path)), name).replace(str(path), name)
-    return message
 
 
 def _file_of(data: Data, path: Path) -> str:

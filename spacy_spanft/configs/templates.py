@@ -14,7 +14,7 @@ from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 from spacy.util import load_config
 
 from ..errors import SpanftError, meant, reported
-from ..util.files import read_whole
+from ..util.files import check_exists
 
 REGRESSOR = "text_regressor"
 # The components that read whole texts and can pool spans, and whether their labels
@@ -157,7 +157,7 @@ REGIMES: dict[str, Callable[[Config], None]] = {
 
 def read_config(path: str | Path) -> Config:
     """Read a config without filling in its variables."""
-    read_whole(path)  # for its errors about the path
+    check_exists(path)
     kinds = ValueError, OSError, configparser.Error
     with reported(f"{str(path)!r} is not a spaCy config", *kinds):
         return load_config(path, interpolate=False)

@@ -245,8 +245,7 @@ def test_few_texts_are_all_trained_on():
         is_few = n_rows == n_dev
         assert ("None is held out" in made.changes[0]) == is_few
         assert ("t.jsonl (held-out part): 100 texts" in made.notes[-1]) != is_few
-        rare = "'postive'. Is 'postive' for 'positive' a misspelling?"
-        assert rare in made.warnings[0]
+        assert "once or twice, too few to learn: 'postive'." in made.warnings[0]
         assert len(made.data["dev"].n_words) == n_dev
         training = made.config["training"]
         limits = ("max_epochs", "max_steps", "eval_frequency")
@@ -383,9 +382,6 @@ def test_epochs_and_ranges_fit_the_data():
         block = made.config["components"]["text_regressor"]
         assert (block["low"], block["high"]) == expected
     assert not made.warnings
-    write("dev.jsonl", [{"text": "a", "s": 9.0}])
-    warnings = config_for_data("t.jsonl", "dev.jsonl", columns={"score": "s"}).warnings
-    assert "go from 9 to 9, far beyond -2.5 to 2, which" in "".join(warnings)
 
 
 def test_entities_from_columns_and_offsets():
@@ -463,23 +459,10 @@ def test_spacy_checks_what_is_written(bert):
     assert "150 evaluation docs" in printed
 
 
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        (["Good", "good.", "bad"], "only in case or punctuation: 'Good', 'good.'"),
-        (["1", "1.0", "no"], "only in case or punctuation: '1', '1.0'"),
-        (["a", "b", "a|b"], "look like 'a|b'. If these are several labels, add "),
-        (["a", "b", "N/A"], "have the label 'N/A'. If it means that they have none"),
-        (["1,5", "2"], "are numbers, such as 1,5. If these are scores, use --score"),
-    ],
-)
-def test_labels_that_may_be_meant_otherwise(labels, message):
+def test_a_label_and_a_score():
     write("s.jsonl", [{"text": "a b", "x": 1, "y": 0.5}])
     with pytest.raises(SpanftError, match="Name --label or --score, not both"):
         config_for_data("s.jsonl", columns={"label": "x", "score": "y"})
-    write("t.jsonl", texts(12, labels))
-    (doubt,) = config_for_data("t.jsonl").warnings
-    assert message in doubt
 
 
 @pytest.mark.parametrize(
@@ -490,9 +473,9 @@ def test_labels_that_may_be_meant_otherwise(labels, message):
         ("--train same.jsonl", "'same.jsonl' has the label 'x'"),
         ("-p pair --train t.jsonl", "with --text-pair, or use --pipeline textcat"),
         ("-p score --train t.jsonl --score label", "use --pipeline text_score"),
-        ("--lang german", "language 'german': it is not the code"),
+        ("--lang german", "tokenizer of the language 'german': [E048]"),
         ("-t ./none", "encoder './none' cannot be loaded"),
-        ("-t junk", "The encoder 'junk' cannot be loaded: there is no file of weights"),
+        ("-t junk", "The encoder 'junk' cannot be loaded: there is no config.json"),
         ("-t odd", "The encoder 'odd' cannot be loaded: Unrecognized model"),
         ("-p tagger --train o.conll", "takes spaCy's binary data (.spacy)."),
         ("--train nothing.jsonl", "No row of 'nothing.jsonl' has spans with character"),
@@ -502,10 +485,9 @@ def test_labels_that_may_be_meant_otherwise(labels, message):
 )
 def test_errors(options, message):
     write("t.jsonl", [{"text": "a", "label": "x"}])
-    for name, files in (("junk", 1), ("odd", 3)):
+    for name, file in (("junk", "model.safetensors"), ("odd", "config.json")):
         Path(name).mkdir()
-        for file in ("config.json", "model.safetensors", "tokenizer.json")[:files]:
-            Path(name, file).write_text("{}")
+        Path(name, file).write_text("{}")
     write("nothing.jsonl", [{"text": "a", "spans": []}])
     write("same.jsonl", texts(9, "x"))
     write("m.jsonl", [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}])

@@ -175,6 +175,8 @@ def test_labels_that_look_like_something_else():
     done = run(*command, "--label-separator", ",")
     assert "sport: 6" in done.stderr
     assert "--label-separator" not in done.stderr
+    labeled(["a", "b", "a|b"] * 4)
+    assert "look like 'a|b'. If these are several" in run(*command).stderr
     labeled(["['sport', 'news']", "['art']"] * 3)
     assert "save them as JSONL" in run(*command).stderr
 
