@@ -61,19 +61,13 @@ def convert_cli(
         refuse(typed.keys() | others.keys(), shown(input_path))
         how |= {"gold_tokens": gold_tokens, "spans_key": spans_key}
         corpus = conll_corpus(input_path, **how)
-    elif not gold_tokens:
-        raise SpanftError("--no-gold-tokens is for CoNLL's columns and offsets.")
     else:
         refuse(given(spans_key=spans_key).keys(), shown(input_path))
         table: Any = {"format": format, "errors": errors, "encoding": encoding}
         table["header"] = header.split(",") if header else None
         columns = find_columns(input_path, typed, answer="either", **table)
         report_guess(columns, typed)
-        useless = {"labels", "label_separator"} if "score" in columns else set()
-        useless |= set() if "text_pair" in columns else {"separator"}
-        refuse(others.keys() & useless, shown(input_path))
-        how |= {"separator": separator or SEPARATOR, **table, **columns}
-        how |= given(incomplete=incomplete, label_separator=label_separator)
+        how |= {**others, **table, **columns}
         how["labels"] = None if labels is None else _new_names(labels)
         corpus = table_corpus(input_path, **how)
         text_pair = columns.get("text_pair")

@@ -146,7 +146,6 @@ def test_options_and_dictionaries_without_effect(corpus, tmp_path):
         ((*build, "--min-count", 999), "No n-gram occurs 999 times in "),
         ((*build, "--min-count", 999), "empty dictionary is not written. Lower --min-"),
         ((*build, "--column", "text", "--quiet"), "--column is 'text', but "),
-        (("convert", table, output, "--no-gold-tokens"), "is for CoNLL's columns"),
         (("convert", table, output, "--label-separator", ""), "label_separator is ''"),
     ):
         assert expected in run(*args, ok=False).stderr
@@ -154,14 +153,9 @@ def test_options_and_dictionaries_without_effect(corpus, tmp_path):
     assert not (tmp_path / "d.tsv.gz").exists()
 
 
-def test_pages_replace_pages_only(tmp_path):
-    path, page = tmp_path / "reviews.csv", tmp_path / "page.HTML"
-    for file in (path, page):
-        file.write_text("text\n")
-    for args in (["segment", "a"], ["explain", "none", "a"]):
-        done = run(*args, "--html", path, ok=False)
-        assert "is not overwritten by a page" in done.stderr
-    assert path.read_text() == "text\n"
+def test_texts_are_marked_on_a_page(tmp_path):
+    page = tmp_path / "page.HTML"
+    page.write_text("text\n")
     run("segment", "New York & <b>", "b", "--html", page, "--jsonl")
     assert "&amp; &lt;b&gt;" in page.read_text(encoding="utf8")
 
