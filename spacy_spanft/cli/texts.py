@@ -57,10 +57,9 @@ def segment_cli(
     block = {"@segmenters": _SEGMENTERS[segmenter]}
     if segmenter in ("entities", "phrases"):
         block["chunker"] = segmenter
-    config = {"segmenter": block, "spans_key": _KEY}
-    component: Any = nlp.add_pipe("span_segmenter", config=config)
-    if dictionary is not None:
-        component.initialize(nlp=nlp, dictionary=dictionary)
+    path = None if dictionary is None else str(dictionary)
+    config = {"segmenter": block, "spans_key": _KEY, "dictionary": path}
+    nlp.add_pipe("span_segmenter", config=config)
     _show(nlp.pipe(read), html, jsonl, in_brackets, _in_json, on_page)
 
 

@@ -98,8 +98,8 @@ def fit_training(
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, data["train"])
-    suits_contrast = contrast and task == "textcat" and window is None
-    has_contrast = suits_contrast and _has_contrast(config, data["train"])
+    has_contrast = contrast and task == "textcat" and window is None
+    has_contrast = has_contrast and _suits_contrast(config, data["train"])
     if task == "textcat" and n_texts <= (HANDFUL if has_contrast else MOST_TEXTS):
         model = config["components"]["textcat"]["model"]
         # The length of a mean depends on the text's, and a classifier of few texts
@@ -202,7 +202,7 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
     return check_labels(data, path) if is_table else []
 
 
-def _has_contrast(config: Config, data: DataSummary) -> bool:
+def _suits_contrast(config: Config, data: DataSummary) -> bool:
     """Whether there are few texts, several of each label in a batch, and one rate."""
     n_labels = sum(n > _TOO_RARE for n in data.labels.values())
     most = MOST_TEXTS if n_labels > 2 else HANDFUL

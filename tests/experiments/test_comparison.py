@@ -195,7 +195,7 @@ def test_errors(folder, monkeypatch, setup, expected):
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["right0", "nowhere"], "no such folder .* and no such package is installed."),
+        (["right0", "nowhere"], "config.cfg, and no such package is installed."),
         (["right0", "run"], "installed. Is 'run/model-best' meant?"),
         (["right0", "test.tsv"], "no such folder with meta.json and config.cfg"),
         (["a=right0", "b=right1", "b=right1"], "'b' has the same run twice"),
