@@ -101,14 +101,10 @@ def _heads_of(names: Sequence[str], plain: Config, *, may_be_none: bool) -> list
             raise SpanftError(f"There is no {name!r} in [nlp] pipeline: {there}.")
     # Others with a tok2vec can be named.
     factories = (*CLASSIFIERS, *TOKEN_HEADS)
-    heads = [n for n in pipeline if blocks[n].get("factory") in factories]
-    if names:
-        may = {
-            n: _is_classifier(blocks[n]) or "tok2vec" in model_of(blocks[n])
-            for n in names
-        }
-        heads = [n for n in pipeline if may.get(n)]
-    if len(heads) < max(0 if may_be_none else 1, len(names)):
+    usual = [n for n in pipeline if blocks[n].get("factory") in factories]
+    heads = [n for n in pipeline if n in (names or usual)]
+    can = [_is_classifier(blocks[n]) or "tok2vec" in model_of(blocks[n]) for n in heads]
+    if not all(can) or not (heads or may_be_none):
         raise SpanftError(
             f"Not all of these can use spans: {', '.join(names or pipeline) or 'none'}."
             f" Those of {', '.join(factories)} can, and others with a tok2vec that "

@@ -54,8 +54,6 @@ def lines_of(
 def checked_files(paths: Iterable[str | Path]) -> list[str]:
     """Raise for a missing file before the first one is read, not after an hour."""
     files = [str(path) for path in paths]
-    if not files:
-        raise SpanftError("paths is empty: name at least one text file.")
     for path in files:
         if path != STDIN:
             check_exists(path)
