@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
-from reprlib import Repr
 from typing import Any
 
 # Of one value, of the reason of an error, and of a list of values.
@@ -64,13 +63,9 @@ def report(message: str) -> None:
     print(visible(message, keep="\n"), file=sys.stderr)
 
 
-_REPR = Repr()
-_REPR.maxstring = _REPR.maxother = _REPR.maxlong = _MAX_VALUE
-
-
 def shown(value: Any) -> str:
     """Return the `repr` of a value, cut in the middle to 200 characters."""
-    return _cut(_REPR.repr(value), _MAX_VALUE)
+    return _cut(repr(value), _MAX_VALUE)
 
 
 def listed(values: Collection[Any]) -> str:

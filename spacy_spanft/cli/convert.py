@@ -41,9 +41,9 @@ def convert_cli(
     lang: opt.Lang = "en",
 ) -> None:  # fmt: skip
     """Convert a table, CoNLL's columns, or JSONL with offsets to .spacy."""
-    from ..configs.sources import check_labels, refuse
+    from ..configs.sources import check_labels, data_format, refuse
     from ..training.readers.classification import table_corpus
-    from ..training.readers.entities import CONLL_ENDING, conll_corpus, has_offsets
+    from ..training.readers.entities import conll_corpus
     from ..util.columns import find_columns
     from ..util.files import check_target, write_whole
     from ..util.pipelines import blank
@@ -52,30 +52,25 @@ def convert_cli(
         raise SpanftError(f"The output {str(output)!r} does not end in .spacy.")
     check_target(output, [input_path])
     typed = given(text=text, text_pair=text_pair, label=label, score=score)
-    others = given(label_separator=label_separator, labels=labels, header=header)
-    others |= given(separator=separator, incomplete=incomplete)
+    of_rows = given(label_separator=label_separator, separator=separator)
+    of_rows |= given(incomplete=incomplete)
+    of_table = typed | of_rows | given(labels=labels, header=header)
+    how: Any = {"errors": errors, "encoding": encoding}
     columns: dict[str, str] = {}
-    is_conll = format == "conll" or (not format and CONLL_ENDING.search(input_path))
-    how: dict[str, Any] = {"errors": errors, "limit": limit, "encoding": encoding}
-    if is_conll or not (format or typed or not has_offsets(input_path)):
-        refuse(typed.keys() | others.keys(), shown(input_path))
+    is_guess = not (format or typed)
+    is_conll = is_guess and data_format(input_path) == "entities"
+    if is_conll or format == "conll":
+        refuse(of_table.keys(), shown(input_path))
         how |= {"gold_tokens": gold_tokens, "spans_key": spans_key}
-        corpus = conll_corpus(input_path, **how)
-    elif not gold_tokens:
-        raise SpanftError("--no-gold-tokens is for CoNLL's columns and offsets.")
+        corpus = conll_corpus(input_path, limit=limit, **how)
     else:
         refuse(given(spans_key=spans_key).keys(), shown(input_path))
-        table: Any = {"format": format, "errors": errors, "encoding": encoding}
-        table["header"] = header.split(",") if header else None
-        columns = find_columns(input_path, typed, answer="either", **table)
+        how |= {"format": format, "header": header.split(",") if header else None}
+        columns = find_columns(input_path, typed, answer="either", **how)
         report_guess(columns, typed)
-        useless = {"labels", "label_separator"} if "score" in columns else set()
-        useless |= set() if "text_pair" in columns else {"separator"}
-        refuse(others.keys() & useless, shown(input_path))
-        how |= {"separator": separator or SEPARATOR, **table, **columns}
-        how |= given(incomplete=incomplete, label_separator=label_separator)
-        how["labels"] = None if labels is None else _new_names(labels)
-        corpus = table_corpus(input_path, **how)
+        names = None if labels is None else _new_names(labels)
+        how |= columns | of_rows
+        corpus = table_corpus(input_path, labels=names, limit=limit, **how)
         text_pair = columns.get("text_pair")
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
     tokenizer["separator"] = separator or SEPARATOR

@@ -121,8 +121,6 @@ def group(arms: list[str]) -> dict[str, list[str]]:
         name, equals, path = arm.partition("=")
         if not equals or os.path.exists(arm):
             name, path = arm, arm
-        if not name.strip() or not path.strip():
-            raise SpanftError(f"{arm!r} names no pipeline. Write ARM=PATH.")
         paths.setdefault(name, []).append(path)
     return paths
 

@@ -16,7 +16,7 @@ from . import options as opt
 from .util import given, report_guess
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Span
 
     from ..explanation import Explanation, Phrase
 
@@ -57,10 +57,9 @@ def segment_cli(
     block = {"@segmenters": _SEGMENTERS[segmenter]}
     if segmenter in ("entities", "phrases"):
         block["chunker"] = segmenter
-    config = {"segmenter": block, "spans_key": _KEY}
-    component: Any = nlp.add_pipe("span_segmenter", config=config)
-    if dictionary is not None:
-        component.initialize(nlp=nlp, dictionary=dictionary)
+    path = None if dictionary is None else str(dictionary)
+    config = {"segmenter": block, "spans_key": _KEY, "dictionary": path}
+    nlp.add_pipe("span_segmenter", config=config)
     _show(nlp.pipe(read), html, jsonl, in_brackets, _in_json, on_page)
 
 
@@ -196,9 +195,6 @@ def _read_texts(
 
     if page is not None:
         check_target(page, [file])
-        if page.is_file() and page.suffix.lower() not in (".html", ".htm"):
-            name = shown(str(page))
-            raise SpanftError(f"{name} is not .html: it is not overwritten by a page.")
     if texts and file:
         raise SpanftError("Pass texts or --file, not both.")
     is_table = file is not None and format_of(file) is not None
@@ -275,11 +271,9 @@ def on_page(docs: "Sequence[Doc]") -> str:
     """Return a page with the spans, labeled by the chunker, or with their lengths."""
     from ..explanation.display import marked_page
 
-    blocks: list[dict[str, Any]] = []
-    for doc in docs:
-        marks = [
-            {"start": x.start_char, "end": x.end_char, "label": x.label_ or str(len(x))}
-            for x in doc.spans[_KEY]
-        ]
-        blocks.append({"text": doc.text, "marks": marks})
-    return marked_page("Spans", blocks)
+    def mark(span: "Span") -> dict[str, Any]:
+        label = span.label_ or str(len(span))
+        return {"start": span.start_char, "end": span.end_char, "label": label}
+
+    blocks = ({"text": x.text, "marks": [*map(mark, x.spans[_KEY])]} for x in docs)
+    return marked_page("Spans", list(blocks))

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from typer import Argument, Context, Option
 
-from ..errors import SpanftError, report
+from ..errors import report
 from . import options as opt
 from .util import read_overrides, report_texts
 
@@ -20,7 +20,7 @@ def train_cli(
     config_path: Annotated[Path, Argument(help="The config")],
     output: Annotated[Path | None, Option("--output", "-o", help="Directory to save the pipelines to")] = None,  # noqa: E501
     code: opt.Code = None,
-    gpu_id: Annotated[int, Option("--gpu-id", "-g", min=-1, help="0 to give each process its own GPU; -1 for CPU")] = -1,  # noqa: E501
+    gpu_id: Annotated[int, Option("--gpu-id", "-g", min=-1, max=0, help="0 to give each process its own GPU; -1 for CPU")] = -1,  # noqa: E501
 ) -> None:  # fmt: skip
     """Train like `spacy train`, but on several GPUs.
 
@@ -32,8 +32,6 @@ def train_cli(
     from ..util._compat import spacy_cli
     from ..util.files import check_folder
 
-    if gpu_id > 0:
-        raise SpanftError("--gpu-id must be 0: choose GPUs by CUDA_VISIBLE_DEVICES.")
     if output is not None:
         check_folder(output)
     config = read_config(config_path)

@@ -18,8 +18,6 @@ from ..errors import SpanftError, report, reported, visible
 
 # If set, errors are shown with their tracebacks.
 TRACEBACK = "SPANFT_TRACEBACK"
-# Errors of the standard output: its reader has ended, or the disk is full or broken.
-_OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 _COLUMN = 10  # of the longest name, "experiment" or "dictionary"
 _DEFAULTS: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,
@@ -64,9 +62,9 @@ def short_errors() -> Iterator[None]:
                 _fail("Stopped. No file is left half written.", code)
             if isinstance(error, SpanftError):
                 _fail(str(error))
-            if isinstance(error, OSError):
+            if isinstance(error, OSError) and error.errno != errno.EPIPE:
                 _fail_for_file(error)
-            raise
+            raise  # to click, which ends where the reader of the output has ended
 
 
 @contextmanager
@@ -83,13 +81,12 @@ def _signals() -> Iterator[list[int]]:
 
     is_main = threading.current_thread() is threading.main_thread()
     numbers = [n for n, x in _DEFAULTS.items() if is_main and signal.getsignal(n) is x]
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
-        for number in numbers:
-            signal.signal(number, stop)
         yield received
     finally:
-        for number in numbers:
-            signal.signal(number, _DEFAULTS[number])
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -114,16 +111,13 @@ def _short_warnings() -> Iterator[None]:
 
 
 def _fail_for_file(error: OSError) -> NoReturn:
-    if error.filename is None and error.errno in _OF_OUTPUT:
-        # Python would complain again when it closes it.
+    if error.filename is not None:
+        reason = error.strerror or error
+        _fail(f"{error.filename}: {reason}. If it existed before, it is unchanged.")
+    if error.errno == errno.ENOSPC:  # of the output, which Python would flush again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # its reader, such as `head`, has ended
-            sys.exit(1)
         _fail(f"The output cannot be written: {error.strerror}.")
-    if error.filename is None:  # what Hugging Face raises without the network
-        _fail(str(error))
-    reason = error.strerror or error
-    _fail(f"{error.filename}: {reason}. If it existed before, it is unchanged.")
+    _fail(str(error))  # what Hugging Face raises without the network
 
 
 def _fail(message: str, code: int = 1) -> NoReturn:

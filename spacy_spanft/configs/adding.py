@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from confection import Config
 from ..errors import SpanftError
 from ..pipeline.span_segmenter import DEFAULT_SEGMENTER, DEFAULT_SPANS_KEY
 from ..util import SEGMENTER, SPAN_BLOCKS
-from .encoders import Block, model_of, put_encoder
+from .encoders import Block, listener, model_of, put_encoder
 from .templates import CLASSIFIERS, CURATED, LISTENERS, TOKEN_HEADS, interpolated
 
 PREPARE = "spacy-spanft.prepare_training.v1"
@@ -24,7 +23,6 @@ SPAN_TOK2VEC = "spacy-spanft.SpanTok2Vec.v2"
 # The settings of our baseline that mean the same over spans.
 _SETTINGS = ("summary", "pooler", "pair_separator", "class_weights", "label_smoothing")
 _POOLING = {"@architectures": "spacy-spanft.CnnPooling.v1", "kernel_size": 3}
-_LISTENER = {"grad_factor": 1.0, "pooling": {"@layers": "reduce_mean.v1"}}
 
 
 class Added(NamedTuple):
@@ -55,8 +53,10 @@ def add_spans(
     transformer (Optional[str]): The name or folder of an encoder for all components;
         None keeps the transformer or tok2vec that the config has.
     """
-    _check_blocks(interpolated(config))
-    config = config.copy()
+    config, plain = config.copy(), interpolated(config)
+    pipeline = plain.get("nlp", {}).get("pipeline", [])
+    if missing := {*pipeline} - plain.get("components", {}).keys():
+        raise SpanftError(f"The pipeline has no [components.{min(missing)}].")
     changes = [] if transformer is None else put_encoder(config, transformer)
     plain = interpolated(config)
     blocks = plain.get("components", {})
@@ -70,38 +70,25 @@ def add_spans(
     if not chosen and not changes:
         what = "spans" if segmentation == "spans" else "spans or windows"
         raise SpanftError(f"Nothing to add: {', '.join(heads)} already uses {what}.")
-    settings = {name: {"segmentation": value} for name, value in chosen.items()}
-    with_spans = [name for name, value in chosen.items() if value == "spans"]
-    if with_spans:
+    if with_spans := [name for name, value in chosen.items() if value == "spans"]:
         segmenter, more = _add_segmenter(config, plain, with_spans[0], dictionary)
         changes += more
-        key = f"${{components.{segmenter}.spans_key}}"
-        for name in with_spans:
-            settings[name] = {"spans_key": key, **settings[name]}
     elif dictionary is not None:
         raise SpanftError(
             f"--dictionary is for spans, and {', '.join(chosen)} would use windows. "
             "Add --segmentation spans, or leave out --dictionary."
         )
-    for name in chosen:
-        change = _change(config, plain, name, settings[name])
-        changes.append(f"{name}: {change}.")
+    for name, value in chosen.items():
+        settings = {"segmentation": value}
+        if value == "spans":
+            key = f"${{components.{segmenter}.spans_key}}"
+            settings = {"spans_key": key, **settings}
+        changes.append(f"{name}: {_change(config, plain, name, settings)}.")
     initialize = config.setdefault("initialize", {})
     if not initialize.get("after_init"):
         initialize["after_init"] = {"@callbacks": PREPARE}
         changes.append(f"[initialize.after_init]: {PREPARE}.")
     return Added(config, changes)
-
-
-def _check_blocks(plain: Config) -> None:
-    """Raise for a component that has no block."""
-    for name in plain.get("nlp", {}).get("pipeline", []):
-        block = plain.get("components", {}).get(name)
-        if not (isinstance(block, dict) and isinstance(block.get("model", {}), dict)):
-            raise SpanftError(
-                f"[nlp] pipeline names {name!r}, but [components.{name}] is missing or "
-                "is not a block of settings. Add it, or remove it from the pipeline."
-            )
 
 
 def _heads_of(names: Sequence[str], plain: Config, *, may_be_none: bool) -> list[str]:
@@ -114,20 +101,16 @@ def _heads_of(names: Sequence[str], plain: Config, *, may_be_none: bool) -> list
             raise SpanftError(f"There is no {name!r} in [nlp] pipeline: {there}.")
     # Others with a tok2vec can be named.
     factories = (*CLASSIFIERS, *TOKEN_HEADS)
-    heads = [n for n in pipeline if blocks[n].get("factory") in factories]
-    if names:
-        heads = [n for n in pipeline if n in names and _takes_spans(blocks[n])]
-    if len(heads) < max(0 if may_be_none else 1, len(names)):
+    usual = [n for n in pipeline if blocks[n].get("factory") in factories]
+    heads = [n for n in pipeline if n in (names or usual)]
+    can = [_is_classifier(blocks[n]) or "tok2vec" in model_of(blocks[n]) for n in heads]
+    if not all(can) or not (heads or may_be_none):
         raise SpanftError(
             f"Not all of these can use spans: {', '.join(names or pipeline) or 'none'}."
             f" Those of {', '.join(factories)} can, and others with a tok2vec that "
             "--component names, if their block has a factory, not a source."
         )
     return heads
-
-
-def _takes_spans(block: Block) -> bool:
-    return _is_classifier(block) or "tok2vec" in model_of(block)
 
 
 def _is_classifier(block: Block) -> bool:
@@ -198,9 +181,7 @@ def _add_segmenter(
     """Put a segmenter before the first head that needs it, if there is none yet."""
     pipeline, blocks = list(plain["nlp"]["pipeline"]), plain["components"]
     known = next((n for n in pipeline if blocks[n].get("factory") == SEGMENTER), None)
-    names = chain([SEGMENTER], (f"{SEGMENTER}_{i}" for i in count(2)))
-    name = known or next(free for free in names if free not in blocks)
-    changes = []
+    name, changes = known or SEGMENTER, []
     if known is None:
         block: Block = {"factory": SEGMENTER, "spans_key": DEFAULT_SPANS_KEY}
         block["segmenter"] = dict(DEFAULT_SEGMENTER)
@@ -239,7 +220,7 @@ def _listener(name: str, plain: Config) -> Block:
             "there are no vectors to pool. Add one by --transformer NAME."
         )
     factory = blocks[encoder]["factory"]
-    block = {"@architectures": LISTENERS[factory], **deepcopy(_LISTENER)}
+    block = listener(factory, encoder)
     if factory == CURATED:  # its listeners need its width
         block["width"] = f"${{components.{encoder}.model.hidden_width}}"
-    return {**block, "upstream": encoder}
+    return block

@@ -1,6 +1,5 @@
 """The encoder of a config: which one it is, and how components listen to it."""
 
-import re
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,7 @@ _SMALL = "sentence-transformers/all-MiniLM-L6-v2"
 _SMALL_MULTILINGUAL = "intfloat/multilingual-e5-small"
 _FACTORY = "spanft_encoder"
 _ENCODER = "spacy-spanft.HuggingFaceEncoder.v1"
-_POOLING = {"@layers": "reduce_mean.v1"}
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.safetensors.index.json")
-# What the folder of an encoder has, and how its files are called.
-_PARTS = {
-    "config.json": r"config\.json",
-    "file of weights": r".*\.(safetensors|bin|index\.json)",
-    "tokenizer": r"tokenizer\.json|vocab.*|.*\.model",
-}
 
 Block = dict[str, Any]
 
@@ -46,16 +38,12 @@ def default_encoder(lang: str, *, gpu: bool) -> str:
 def check_encoder(name: str) -> None:
     """Raise for a folder that is not an encoder; names on the hub are not looked up."""
     is_path = name.startswith((".", "~", "/")) or name.endswith("/")
-    if not (is_path or Path(name).exists()):
-        return
-    files = [path.name for path in Path(name).glob("*")]
-    for part, pattern in _PARTS.items():
-        if not any(re.fullmatch(pattern, file) for file in files):
-            raise SpanftError(
-                f"The encoder {name!r} cannot be loaded: there is no {part}. Name a "
-                "folder that save_pretrained wrote, of the model and its tokenizer, or "
-                "a model of the Hugging Face hub."
-            )
+    if (is_path or Path(name).exists()) and not Path(name, "config.json").is_file():
+        raise SpanftError(
+            f"The encoder {name!r} cannot be loaded: there is no config.json. Name a "
+            "folder that save_pretrained wrote, of the model and its tokenizer, or a "
+            "model of the Hugging Face hub."
+        )
 
 
 def describe_encoder(name: str) -> str:
@@ -168,11 +156,19 @@ def _listen(component: Block, known: Block, encoder: str) -> None:
     while "tok2vec" in block["tok2vec"]:
         block = block["tok2vec"]
     before = block["tok2vec"]
-    block["tok2vec"] = {
-        "@architectures": LISTENERS[_FACTORY],
-        "grad_factor": before.get("grad_factor", 1.0),
-        "upstream": encoder,
-        "pooling": before.get("pooling", dict(_POOLING)),
+    how = (before.get("grad_factor", 1.0), before.get("pooling"))
+    block["tok2vec"] = listener(_FACTORY, encoder, *how)
+
+
+def listener(
+    factory: str, upstream: str, grad_factor: float = 1.0, pooling: Block | None = None
+) -> Block:
+    """Make a listener to an encoder; by default, it takes the mean of wordpieces."""
+    return {
+        "@architectures": LISTENERS[factory],
+        "grad_factor": grad_factor,
+        "upstream": upstream,
+        "pooling": pooling or {"@layers": "reduce_mean.v1"},
     }
 
 

@@ -8,17 +8,17 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import spacy
-from confection import Config
 from spacy.language import Language
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as run_training
+from spacy.util import load_model_from_config
 
 from ..errors import SpanftError, shown, warn
 from ..util.columns import SETTINGS
 from ..util.files import check_folder, write_whole
 from ..util.gpu import CPU, select_gpu
 from .encoders import check_encoder
-from .making import config_for_data, config_text
+from .making import config_for_data
 from .sources import SETTINGS_OF
 from .templates import change
 
@@ -76,8 +76,7 @@ def train(
             raise SpanftError(_by_argument(str(error), files)) from None
         for warning in made.warnings:
             warn(_by_argument(warning, files))
-        text = config_text(made.config, made.task, "config.cfg")
-        config = Config().from_str(text, interpolate=False)
+        config = load_model_from_config(made.config, auto_fill=True).config
         for path, value in (overrides or {}).items():
             change(config, path, value, "overrides")
         text = config.to_str(interpolate=False)

@@ -1,10 +1,10 @@
 """Fits a config to its data: epochs, windows, and the range of scores."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from itertools import compress
 from math import ceil, floor
 from operator import not_
+from typing import NamedTuple
 
 from confection import Config
 from spacy.training import Example
@@ -43,14 +43,26 @@ _TOO_RARE = 2
 VERY_LONG = 5000
 
 
+class Made(NamedTuple):
+    """A config that is fitted to data, without spaCy's defaults.
+
+    data (dict[str, DataSummary]): The contents of "train" and "dev"; {} without data.
+    notes, warnings (list[str]): What the data hold, and what may spoil a training.
+    changes (list[str]): The settings that were changed for the data.
+    """
+
+    config: Config
+    task: str
+    data: dict[str, DataSummary]
+    notes: list[str]
+    warnings: list[str]
+    changes: list[str]
+
+
 def fit_to_data(
     config: Config, task: str, train: str, dev: str | None, *, contrast: bool
-) -> tuple[dict[str, DataSummary], list[str], list[str], list[str]]:
-    """Read the data of a config, check it, and set what depends on it.
-
-    Returns the data, what they hold in words, what may spoil a training, and what was
-    set for them.
-    """
+) -> Made:
+    """Read the data of a config, check it, and set what depends on it."""
     data, names = _read(config, task, train, dev)
     if not any(data["train"].n_words):
         raise SpanftError(f"All texts of {shown(train)} are empty.")
@@ -59,7 +71,8 @@ def fit_to_data(
     notes = [data[part].describe(names[part]) for part in parts]
     has_dev = dev is not None
     changes = fit_training(config, task, data, has_dev=has_dev, contrast=contrast)
-    return data, notes, [*warnings, *_doubts(data, names, train)], changes
+    warnings += _doubts(data, names, train)
+    return Made(config, task, data, notes, warnings, changes)
 
 
 def fit_training(
@@ -85,8 +98,8 @@ def fit_training(
     if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
         head_rate["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, data["train"])
-    suits_contrast = contrast and task == "textcat" and window is None
-    has_contrast = suits_contrast and _has_contrast(config, data["train"])
+    has_contrast = contrast and task == "textcat" and window is None
+    has_contrast = has_contrast and _suits_contrast(config, data["train"])
     if task == "textcat" and n_texts <= (HANDFUL if has_contrast else MOST_TEXTS):
         model = config["components"]["textcat"]["model"]
         # The length of a mean depends on the text's, and a classifier of few texts
@@ -134,10 +147,7 @@ def _doubts(
     if train.labels and not dev.labels:
         yield f"{names['dev']} has no labels, so that it scores nothing."
     if rare := sorted(x for x, n in train.labels.items() if n <= _TOO_RARE):
-        common = train.labels.keys() - {*rare}
-        near = ((x, y) for x in rare for y in get_close_matches(x, common, 1))
-        typo = next((f". Is {x!r} for {y!r} a misspelling?" for x, y in near), ".")
-        yield f"Labels that occur once or twice, too few to learn: {listed(rare)}{typo}"
+        yield f"Labels that occur once or twice, too few to learn: {listed(rare)}."
     if unseen := sorted(dev.labels.keys() - train.labels.keys()):
         only = f"These labels occur only in {names['dev']} and cannot be learned"
         if len(unseen) == len(dev.labels):
@@ -200,7 +210,7 @@ def _check_labels(data: DataSummary, task: str, path: str) -> list[str]:
     return check_labels(data, path) if is_table else []
 
 
-def _has_contrast(config: Config, data: DataSummary) -> bool:
+def _suits_contrast(config: Config, data: DataSummary) -> bool:
     """Whether there are few texts, several of each label in a batch, and one rate."""
     n_labels = sum(n > _TOO_RARE for n in data.labels.values())
     most = MOST_TEXTS if n_labels > 2 else HANDFUL

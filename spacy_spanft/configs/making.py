@@ -4,37 +4,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from textwrap import indent, wrap
-from typing import Any, NamedTuple
+from typing import Any
 
 from confection import Config
 from spacy.util import load_model_from_config
 
 from ..errors import SpanftError, check_setting, listed, shown, visible
-from ..training.gold import DataSummary
 from ..util import SEGMENTER, require
-from ..util.columns import SETTINGS, guess_of
+from ..util.columns import guess_of
 from ..util.pipelines import blank
 from .adding import add_spans
 from .encoders import default_encoder, put_encoder
-from .fitting import fit_to_data
+from .fitting import Made, fit_to_data
 from .sources import HELD_OUT, data_format, guess_columns, guess_task, set_sources
 from .templates import CLASSIFIERS, REGIMES, TASKS, base
-
-
-class Made(NamedTuple):
-    """A config that is fitted to data, without spaCy's defaults.
-
-    data (dict[str, DataSummary]): The contents of "train" and "dev"; {} without data.
-    notes, warnings (list[str]): What the data hold, and what may spoil a training.
-    changes (list[str]): The settings that were changed for the data.
-    """
-
-    config: Config
-    task: str
-    data: dict[str, DataSummary]
-    notes: list[str]
-    warnings: list[str]
-    changes: list[str]
 
 
 def config_for_data(
@@ -70,18 +53,13 @@ def config_for_data(
     files = {"train": train} if dev is None else {"train": train, "dev": dev}
     config = task_config(task, lang=lang, files=files, columns=columns, **settings)
     if dev is not None and data_format(dev) == "table":
-        usual = {} if data_format(train) == "docbins" else columns
-        is_named = typed.keys() | (columns.keys() - ({*SETTINGS} if usual else set()))
-        named = {x: y for x, y in columns.items() if x in is_named}
-        of_dev = guess_columns(dev, named, task, usual)
+        of_dev = guess_columns(dev, typed, task, columns)
         config["corpora"]["dev"] |= of_dev
         if note := guess_of(of_dev, columns):
             detected.append(f"{dev}: {note}")
     contrast = settings.get("regime") is None
-    data, notes, warnings, changes = fit_to_data(
-        config, task, train, dev, contrast=contrast
-    )
-    return Made(config, task, data, [*detected, *notes], warnings, changes)
+    made = fit_to_data(config, task, train, dev, contrast=contrast)
+    return made._replace(notes=[*detected, *made.notes])
 
 
 def task_config(

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -19,8 +19,8 @@ from ..training.gold import LEARNED, SCORE, DataSummary, has_score
 from ..training.readers.classification import is_docbins
 from ..training.readers.entities import CONLL_ENDING, has_offsets
 from ..training.readers.rows import DocBins
-from ..util.columns import SETTINGS, find_columns, has_decimals
-from ..util.tables import format_of, read_table
+from ..util.columns import SETTINGS, find_columns
+from ..util.tables import format_of
 from .templates import REGRESSOR, TASKS, base, interpolated
 
 DOCBINS = "spacy.Corpus.v1"
@@ -47,7 +47,6 @@ SETTINGS_OF = {
 }
 _SEVERAL = re.compile(r"\S\s*([,;|])\s*\S")
 _MARKS = " .,;:!?'\""  # around labels that may mean the same
-_MISSING = ("-", "?", "n/a", "#n/a", "nan", "none", "null")  # perhaps
 _N_DOCS = 1000  # enough to see what is annotated
 _MANY = 5  # rows, of which each should not have a label of its own
 
@@ -61,32 +60,31 @@ def set_sources(
     columns (Mapping[str, str]): The names of the columns of COLUMNS, if known, and
         perhaps settings of tables.
     """
-    known = COLUMNS.get(task, ())
-    usable = {*known, *(SETTINGS_OF["table"] if known or files else ())}
-    formats = map(data_format, files.values())
-    kinds = {"table" if known and x == "entities" else x for x in formats}
-    if known and len(kinds) > 1:
-        kinds.discard("docbins")  # in the reader of a table, these do nothing
-    for kind in kinds:
-        usable &= {*SETTINGS_OF[kind], *(known if kind != "docbins" else ())}
+    known, corpora = COLUMNS.get(task, ()), config["corpora"]
+    formats = {part: data_format(path) for part, path in files.items()}
+    kinds = {*formats.values()} or {"table" if known else "docbins"}
+    if known:
+        kinds = {"table" if kind == "entities" else kind for kind in kinds}
+    usable = {x for kind in kinds for x in SETTINGS_OF[kind]}
+    if kinds != {"docbins"}:
+        usable |= {*known}
     refuse(columns.keys() - usable, ", ".join([task, *files.values()]), usable)
-    corpora = config["corpora"]
     for block in corpora.values():
         block |= columns
     for part, path in files.items():
         config["paths"][part] = path
-        kind = data_format(path)
-        if kind == "dataset" and task != "tagger":
-            corpora[part] = _dataset_block(config, task, part)
-        elif kind == "entities" and not known and task != "tagger":
-            corpora[part] |= {"@readers": "spacy-spanft.ConllCorpus.v1"}
-        elif kind != "docbins" and not known:
+        kind = formats[part]
+        if kind != "docbins" and (task == "tagger" or (kind == "table" and not known)):
             others = ", CoNLL's columns (.conll or .iob) or character offsets"
             raise SpanftError(
                 f"{shown(path)} cannot be read for {task}, which takes spaCy's binary "
                 f"data (.spacy){'' if task == 'tagger' else others}."
             )
-        if kind in ("dataset", "entities") and task == "spancat":
+        if kind == "dataset":
+            corpora[part] = _dataset_block(config, task, part)
+        elif kind == "entities" and not known:
+            corpora[part]["@readers"] = "spacy-spanft.ConllCorpus.v1"
+        if kind != "docbins" and task == "spancat":
             corpora[part]["spans_key"] = config["components"]["spancat"]["spans_key"]
     if "train" in files and "dev" not in files:
         whole = dict(corpora["train"])
@@ -198,12 +196,6 @@ def guess_columns(
             f"--pipeline {task} is for pairs of texts. Name the second text of "
             f"{shown(path)} with --text-pair, or use --pipeline {single}."
         )
-    if "label" in known and usual is None and "label_separator" not in settings:
-        first = islice(read_table(path, **how, broken="keep"), _N_DOCS)
-        cells = [row.cells.get(known["label"]) for row in first]
-        labels = Counter(str(cell) for cell in cells if not isinstance(cell, list))
-        doubts = _several_in(labels, len(cells), path)
-        _check_repeats(labels, len(cells), path, doubts)
     return {**known, **settings}
 
 
@@ -231,15 +223,7 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
 def check_labels(data: DataSummary, path: str) -> list[str]:
     """Raise if all rows have the same label, or each of many another; return doubts."""
     labels, n_rows, source = data.labels, len(data.n_words), shown(path)
-    doubts = _several_in(labels, n_rows, path)
-    numbers = {int(x) for x in labels if x.isdecimal()}
-    are_steps = len(numbers) == len(labels) > 2  # whole numbers without gaps: stars
-    are_steps = are_steps and max(numbers) - min(numbers) < len(numbers)
-    if are_steps or has_decimals(x.replace(",", ".") for x in labels):
-        doubts.append(
-            f"The labels of {source} are numbers, such as {next(iter(labels))}. If "
-            "these are scores, use --score, not --label."
-        )
+    doubts = _several_in(labels, n_rows, source)
     spellings: dict[str, list[str]] = {}
     for label in labels:
         key = label.strip(_MARKS).casefold().removesuffix(".0")  # 1 and 1.0
@@ -249,11 +233,6 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
             f"Labels of {source} differ only in case or punctuation: "
             f"{listed(alike[0])}. If they mean the same, write them alike."
         )
-    if missing := [x for x in labels if x.casefold() in _MISSING]:
-        doubts.append(
-            f"Texts of {source} have the label {listed(missing)}. If it means that "
-            "they have none, empty these cells, and add --incomplete skip."
-        )
     if data.n_several:
         return doubts
     if len(labels) == 1:
@@ -261,15 +240,21 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
             f"Every text of {source} has the label {listed(labels)}; a classifier "
             "needs at least two. Is this the right column?"
         )
-    _check_repeats(labels, n_rows, path, doubts)
+    if len(labels) == n_rows >= _MANY:
+        hints = " ".join(["Add rows, or name another column with --label.", *doubts])
+        raise SpanftError(
+            f"Each of {n_rows:,} rows of {source} has a label of its own, such as "
+            f"{listed(list(labels)[:2])}, and a label is learned from several rows. "
+            f"{hints}"
+        )
     return doubts
 
 
-def _several_in(labels: Counter[str], n_rows: int, path: str) -> list[str]:
+def _several_in(labels: Counter[str], n_rows: int, source: str) -> list[str]:
     """Return a doubt about labels such as "sport,news"."""
     if lists := [x for x in labels if x.startswith(("['", '["'))]:
         return [
-            f"Labels of {shown(path)} look like {shown(lists[0])}. If these are "
+            f"Labels of {source} look like {shown(lists[0])}. If these are "
             "lists, save them as JSONL, where a list holds several labels."
         ]
     joined = {x: match[1] for x in labels if (match := _SEVERAL.search(x))}
@@ -277,23 +262,10 @@ def _several_in(labels: Counter[str], n_rows: int, path: str) -> list[str]:
     for label, mark in joined.items():
         if are_most or set(map(str.strip, label.split(mark))) <= labels.keys():
             return [
-                f"Labels of {shown(path)} look like {shown(label)}. If these are "
+                f"Labels of {source} look like {shown(label)}. If these are "
                 f'several labels, add --label-separator "{mark}".'
             ]
     return []
-
-
-def _check_repeats(
-    labels: Mapping[str, int], n_rows: int, path: str, doubts: Sequence[str] = ()
-) -> None:
-    """Raise if each row has another label; that of a long table is seen early."""
-    if len(labels) == n_rows >= _MANY:
-        hints = " ".join(["Add rows, or name another column with --label.", *doubts])
-        raise SpanftError(
-            f"Each of {n_rows:,} rows of {shown(path)} has a label of its own, such as "
-            f"{listed(list(labels)[:2])}, and a label is learned from several rows. "
-            f"{hints}"
-        )
 
 
 def _task_of_docs(path: str, lang: str) -> str:

@@ -14,9 +14,8 @@ from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 from spacy.util import load_config
 
 from ..errors import SpanftError, meant, reported
-from ..util.files import read_whole
+from ..util.files import check_exists
 
-_FOLDER = Path(__file__).parent
 REGRESSOR = "text_regressor"
 # The components that read whole texts and can pool spans, and whether their labels
 # exclude each other.
@@ -44,7 +43,8 @@ _KNOWN: dict[str, Collection[str]] = {
 class Task(NamedTuple):
     """What a pipeline is trained for.
 
-    templates (tuple[str, ...]): Those over "common", each over the one before.
+    templates (tuple[str, ...]): The .cfg files over common.cfg, each over the one
+        before, where the component is the "head".
     regime (str): Its default in REGIMES.
     """
 
@@ -62,50 +62,54 @@ _PAIRS = (
 _SCORE = 'The score is in doc.cats["score"].'
 
 
-def _of_tokens(component: str, title: str) -> Task:
-    # At the rate of a transformer, a token-level head learns little from few texts.
-    note = "Long texts are read in overlapping windows."
-    return Task(component, title, (component,), note, "head-first")
-
-
+# At the rate of a transformer, a token-level head learns little from few texts.
+_OF_TOKENS = ("Long texts are read in overlapping windows.", "head-first")
 TASKS = {
-    "textcat": Task("textcat", "Text classification, one label per text", ("textcat",)),
+    "textcat": Task(
+        "textcat", "Text classification, one label per text", ("texts", "textcat")
+    ),
     "textcat_multilabel": Task(
         "textcat_multilabel",
         "Text classification, any labels per text",
-        ("textcat_multilabel",),
+        ("texts", "textcat_multilabel"),
     ),
     "pair": Task(
         "textcat",
         "Text classification, one label per pair of texts",
-        ("textcat", "pairs", "pair"),
+        ("texts", "textcat", "pairs", "pair"),
         _PAIRS,
     ),
     "score": Task(
         REGRESSOR,
         "A score per pair of texts, such as their similarity",
-        ("text_score", "pairs", "score"),
+        ("texts", "text_score", "pairs", "score"),
         f"{_PAIRS} {_SCORE}",
     ),
-    "text_score": Task(REGRESSOR, "A score per text", ("text_score",), _SCORE),
-    "ner": _of_tokens("ner", "Named entities, transition-based"),
-    "bilou_ner": _of_tokens("bilou_ner", "Named entities, from a BILUO tag per token"),
-    "spancat": _of_tokens("spancat", 'Spans in doc.spans["sc"], which may overlap'),
-    "tagger": _of_tokens("tagger", "A tag per token"),
+    "text_score": Task(REGRESSOR, "A score per text", ("texts", "text_score"), _SCORE),
+    **{
+        name: Task(name, title, (name, "tokens"), *_OF_TOKENS)
+        for name, title in (
+            ("ner", "Named entities, transition-based"),
+            ("bilou_ner", "Named entities, from a BILUO tag per token"),
+            ("spancat", 'Spans in doc.spans["sc"], which may overlap'),
+            ("tagger", "A tag per token"),
+        )
+    },
 }
 
 
 def base(task: str) -> Config:
     """Read the config of a task without spans, a language or a transformer."""
-    config = _read("common")
-    for name in TASKS[task].templates:
-        _merge(config, _read(name))
-    config["nlp"]["pipeline"] = ["transformer", TASKS[task].component]
+    config = Config()
+    for name in ("common", *TASKS[task].templates):
+        path = Path(__file__).parent / f"{name}.cfg"
+        _merge(config, Config().from_disk(path, interpolate=False))
+    component = TASKS[task].component
+    config["components"][component] = config["components"].pop("head")
+    config["nlp"]["pipeline"] = ["transformer", component]
+    corpora = config["corpora"]
+    corpora["dev"] = {**corpora["train"], "path": "${paths.dev}"}
     return config
-
-
-def _read(name: str) -> Config:
-    return Config().from_disk(_FOLDER / f"{name}.cfg", interpolate=False)
 
 
 def _merge(config: Any, updates: Any) -> None:
@@ -153,7 +157,7 @@ REGIMES: dict[str, Callable[[Config], None]] = {
 
 def read_config(path: str | Path) -> Config:
     """Read a config without filling in its variables."""
-    read_whole(path)  # for its errors about the path
+    check_exists(path)
     kinds = ValueError, OSError, configparser.Error
     with reported(f"{str(path)!r} is not a spaCy config", *kinds):
         return load_config(path, interpolate=False)

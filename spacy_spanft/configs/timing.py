@@ -10,8 +10,7 @@ from spacy.util import load_model_from_config, registry, resolve_dot_names
 
 from ..ml.parameter_groups import bind
 from ..training.tuning import to_choose
-from .fitting import VERY_LONG
-from .making import Made
+from .fitting import VERY_LONG, Made
 
 _N_SAMPLED = 500
 # What imports take, and a prediction in shares of a training step.

@@ -15,7 +15,7 @@ from typing_extensions import Self
 
 from ..errors import SpanftError, check_setting, reported, warn
 from ..util import __title__, __version__
-from ..util.files import read_whole, write_whole
+from ..util.files import check_exists, write_whole
 from ..util.text_files import UTF8, ErrorHandling, checked_files
 from .counts import Ranking, check_counts, folded, in_order, pmi, words_in
 from .format import pack, unpack
@@ -285,7 +285,8 @@ class NgramDictionary(Mapping[str, int]):
     @classmethod
     def from_disk(cls, path: str | Path) -> Self:
         """Read a dictionary from its file."""
-        return cls.from_bytes(read_whole(path), name=str(path))
+        check_exists(path)
+        return cls.from_bytes(Path(path).read_bytes(), name=str(path))
 
 
 @cache

@@ -1,6 +1,5 @@
 """What several rooms share: names, extras, files, pipelines and GPUs."""
 
-from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 
@@ -27,13 +26,10 @@ EXTRAS = {
 }
 
 
-def require(feature: str, *packages: str) -> None:
+def require(feature: str, package: str) -> None:
     """Raise if a package of an extra is not installed, which a feature needs."""
-    for name in packages:
-        with suppress(ValueError):  # something without a spec stands in its place
-            if find_spec(name.replace("-", "_")) is not None:
-                continue
+    if find_spec(package.replace("-", "_")) is None:
         raise SpanftError(
-            f"{feature} needs {name}, which is not installed: pip install "
-            f'"spacy-spanft[{EXTRAS[name]}]"'
+            f"{feature} needs {package}, which is not installed: pip install "
+            f'"spacy-spanft[{EXTRAS[package]}]"'
         )

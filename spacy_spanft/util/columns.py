@@ -87,7 +87,7 @@ def guess_of(columns: Mapping[str, str], typed: Mapping[str, str]) -> str:
     return ", ".join(f"{setting}: {name}" for setting, name in names.items())
 
 
-def has_decimals(values: Iterable[Any]) -> bool:
+def _has_decimals(values: Iterable[Any]) -> bool:
     """Whether all values are numbers, and not all of them whole."""
     try:
         numbers = [float(value) for value in values if not isinstance(value, bool)]
@@ -143,7 +143,7 @@ def _answer(
     if len(names) > 1 and answer != "score":
         names = [name for name in names if _repeats(sample[name])]
     if (len(names) > 1 and answer == "score") or (not names and answer == "either"):
-        names = [name for name in rest if has_decimals(sample[name])]
+        names = [name for name in rest if _has_decimals(sample[name])]
     setting = ANSWERS[answer][0]
     if len(names) != 1:
         raise _ask(setting, names or rest, source, setting)
@@ -151,7 +151,7 @@ def _answer(
     if names[0] in [str(value).strip() for value in values]:
         raise _no_header(source, names[0], "is a label of other rows, too")
     is_score = answer == "either" and (
-        has_decimals(values) or names[0].lower() == "score"
+        _has_decimals(values) or names[0].lower() == "score"
     )
     return {"score" if is_score else setting: names[0]}
 

@@ -109,12 +109,6 @@ def check_source(path: str | Path) -> None:
         raise SpanftError(f"{shown(str(path))} is a pipe or a device, not a file.")
 
 
-def read_whole(path: str | Path) -> bytes:
-    """Read a file, or raise for a path that is none."""
-    check_exists(path)
-    return Path(path).read_bytes()
-
-
 def digest_of(path: Path) -> str:
     """Return the SHA-256 of a file, or of all files in a folder.
 

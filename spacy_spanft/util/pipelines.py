@@ -1,6 +1,5 @@
 """Pipelines by their names or paths, and batches of their Docs."""
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,35 +25,23 @@ def load(path: str, gpu_id: int) -> Language:
 def check_pipeline(path: str) -> None:
     """Raise for what is neither the folder of a pipeline nor an installed package."""
     name, folder = str(path), Path(path)
+    is_folder = all((folder / file).is_file() for file in ("meta.json", "config.cfg"))
     # Python 3.10 finds a package without a name.
-    if name and (is_package(name) or name.startswith("blank:")):
+    if is_folder or name.startswith("blank:") or (name and is_package(name)):
         return
-    if not os.path.exists(name):
-        reason = "there is no such folder, and no such package is installed."
-    elif not folder.is_dir():
-        reason = "it is a file. A pipeline is a folder, such as training/model-best."
-    elif missing := {"meta.json", "config.cfg"} - {*os.listdir(folder)}:
-        best = folder / "model-best"
-        hint = f" Is '{best}' meant?" if best.is_dir() else ""
-        reason = (
-            f"the folder has no {' and no '.join(sorted(missing, reverse=True))}.{hint}"
-        )
-    else:
-        return
-    raise SpanftError(f"The pipeline {shown(name)} cannot be loaded: {reason}")
+    best = folder / "model-best"
+    hint = f" Is '{best}' meant?" if best.is_dir() else ""
+    raise SpanftError(
+        f"The pipeline {shown(name)} cannot be loaded: there is no such folder with "
+        f"meta.json and config.cfg, and no such package is installed.{hint}"
+    )
 
 
 def blank(lang: str, config: dict[str, Any] | None = None) -> Language:
     """Make an empty pipeline of a language, or raise for one that spaCy cannot."""
-    try:
+    message = f"There is no tokenizer of the language {shown(lang)}"
+    with reported(message, ImportError):
         return spacy.blank(lang, config=config or {})
-    except ImportError as error:
-        reason = str(error).partition("\n")[0]
-        if "[E048]" in reason:
-            reason = "it is not the code of a language that spaCy knows, such as 'en'."
-        raise SpanftError(
-            f"There is no tokenizer of the language {shown(lang)}: {reason}"
-        ) from error
 
 
 def batches_of(

@@ -9,8 +9,9 @@ import io
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
 from ..errors import SpanftError, reported
 from .files import check_exists
@@ -53,8 +54,6 @@ def lines_of(
 def checked_files(paths: Iterable[str | Path]) -> list[str]:
     """Raise for a missing file before the first one is read, not after an hour."""
     files = [str(path) for path in paths]
-    if not files:
-        raise SpanftError("paths is empty: name at least one text file.")
     for path in files:
         if path != STDIN:
             check_exists(path)
@@ -121,14 +120,12 @@ def _utf8(
     file: BinaryIO, path: str, size: int, encoding: str, errors: ErrorHandling
 ) -> Iterator[bytes]:
     """Yield the data of a file part by part, from its encoding to UTF-8."""
+    parts = iter(partial(file.read, size), b"")
     try:
-        decoder: Any = None
-        if codecs.lookup(encoding).name != UTF8:
-            decoder = codecs.getincrementaldecoder(encoding)(errors)
-        while data := file.read(size):
-            yield data if decoder is None else decoder.decode(data).encode()
-        if decoder is not None:
-            yield decoder.decode(b"", final=True).encode()
+        if codecs.lookup(encoding).name == UTF8:
+            yield from parts
+        else:
+            yield from map(str.encode, codecs.iterdecode(parts, encoding, errors))
     except (LookupError, UnicodeError) as error:
         raise SpanftError(
             f"{path!r} cannot be read as {encoding}: {error}. Name its encoding with "

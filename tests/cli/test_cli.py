@@ -143,7 +143,6 @@ def test_errors_leave_files_as_they_were(corpus, tmp_path):
         (("segment", "x", "--file", "missing"), "not both"),
         (("segment", "--file", "-"), "There is no text in '-'"),
         (("segment", "", " "), "There is no text. Give it"),
-        (("convert", table, output, "--no-gold-tokens"), "is for CoNLL's columns"),
     ):
         assert message in run(*args, stdin="", ok=False).stderr, args
     assert corpus.read_bytes() == before
@@ -151,14 +150,9 @@ def test_errors_leave_files_as_they_were(corpus, tmp_path):
     assert not output.exists()
 
 
-def test_pages_replace_pages_only(tmp_path):
-    path, page = tmp_path / "reviews.csv", tmp_path / "page.HTML"
-    for file in (path, page):
-        file.write_text("text\n")
-    for args in (["segment", "a"], ["explain", "none", "a"]):
-        done = run(*args, "--html", path, ok=False)
-        assert "is not overwritten by a page" in done.stderr
-    assert path.read_text() == "text\n"
+def test_texts_are_marked_on_a_page(tmp_path):
+    page = tmp_path / "page.HTML"
+    page.write_text("text\n")
     run("segment", "New York & <b>", "b", "--html", page, "--jsonl")
     assert "&amp; &lt;b&gt;" in page.read_text(encoding="utf8")
 

@@ -111,8 +111,6 @@ def test_texts_with_nothing_in_them_are_left_out(nlp, tmp_path):
         ("x.csv", "x.bin", "", "does not end in .spacy"),
         ("x.csv", "old.spacy", "--spans-key sc", "--spans-key cannot be used with"),
         ("x.conll", "old.spacy", "--labels a=b", "--labels cannot be used"),
-        ("x.csv", "old.spacy", "--separator XX", "--separator cannot be used"),
-        ("x.csv", "old.spacy", "--score label --labels a=b", "--labels cannot be used"),
         ("x.txt", "old.spacy", "", r"Rename it, or set format = .*--format tsv"),
     ],
 )

@@ -100,18 +100,18 @@ def test_an_existing_segmenter_is_used():
     assert plain["span_segmenter"]["dictionary"] == "mine.tsv.gz"
 
 
-def test_two_classifiers_and_a_name_that_is_taken():
+def test_two_classifiers_share_a_segmenter():
     config = load_config(CONFIGS / "textcat_baseline.cfg")
     model = {**config["components"]["textcat"]["model"]}
     config["components"]["more"] = {"factory": "textcat_multilabel", "model": model}
-    config["components"]["span_segmenter"] = {"factory": "sentencizer"}
-    config["nlp"]["pipeline"] = ["transformer", "span_segmenter", "more", "textcat"]
+    config["nlp"]["pipeline"] = ["transformer", "more", "textcat"]
     added = add_spans(config).config
-    assert added["nlp"]["pipeline"][2:] == ["span_segmenter_2", "more", "textcat"]
+    assert added["nlp"]["pipeline"][1:] == ["span_segmenter", "more", "textcat"]
     blocks = [added["components"][name]["model"] for name in ("more", "textcat")]
     assert [block["exclusive_classes"] for block in blocks] == [False, True]
-    key = "${components.span_segmenter_2.spans_key}"
-    assert {block["spans_key"] for block in blocks} == {key}
+    assert {block["spans_key"] for block in blocks} == {
+        "${components.span_segmenter.spans_key}"
+    }
 
 
 @pytest.mark.parametrize("gpu", [["--gpu"], []])
@@ -166,7 +166,7 @@ def test_a_component_without_a_model_block(tmp_path):
     [
         ({"pipeline": []}, (), "can use spans: none"),
         ({"pipeline": ["sourced"]}, (), "a factory, not a source"),
-        ({"pipeline": ["typo"]}, (), r"\[components\.typo\] is missing"),
+        ({"pipeline": ["typo"]}, (), r"has no \[components\.typo\]"),
         ({"lang": "${paths.lang}"}, (), "an unknown variable"),
         ({}, ["tager"], r"no 'tager' in \[nlp\] pipeline: transformer, textcat"),
     ],

@@ -168,7 +168,7 @@ def test_few_texts_are_all_trained_on():
         is_few = n_rows == n_dev
         assert ("None is held out" in made.changes[0]) == is_few
         assert ("t.jsonl (held-out part): 100 texts" in made.notes[-1]) != is_few
-        assert "Is 'postive' for 'positive' a misspelling?" in made.warnings[0]
+        assert "once or twice, too few to learn: 'postive'." in made.warnings[0]
         assert len(made.data["dev"].n_words) == n_dev
         training = made.config["training"]
         limits = ("max_epochs", "max_steps", "eval_frequency")
@@ -379,8 +379,6 @@ AB = texts(12, "ab")
         (texts(12, ["1", "1.0", "no"]), "case or punctuation: '1', '1.0'"),
         (texts(12, ["a", "b", "a|b"]), "If these are several labels, add --label-sep"),
         (texts(12, ["['a', 'b']", "['a']"]), "lists, save them as JSONL"),
-        (texts(12, ["a", "b", "N/A"]), "have the label 'N/A'. If it means that they"),
-        (texts(12, ["1,5", "2"]), "are numbers, such as 1,5. If these are scores, use"),
         ([*AB, *({**row, "label": "a"} for row in AB[:3])], "a different label: 1."),
         ([*AB, {"text": "", "label": "a"}, {"text": "", "label": "b"}], "nothing: 2."),
         ([*AB, {"text": 5000 * " x", "label": "a"}], "The longest text of t.jsonl has"),
@@ -403,9 +401,9 @@ def test_data_that_may_be_meant_otherwise(rows, message):
         ("--train t.jsonl --label text --score x", "Name --label or --score, not both"),
         ("-p pair --train t.jsonl", "with --text-pair, or use --pipeline textcat"),
         ("-p score --train t.jsonl --score label", "use --pipeline text_score"),
-        ("--lang german", "language 'german': it is not the code"),
+        ("--lang german", "tokenizer of the language 'german': [E048]"),
         ("-t ./none", "encoder './none' cannot be loaded"),
-        ("-t junk", "The encoder 'junk' cannot be loaded: there is no file of weights"),
+        ("-t junk", "The encoder 'junk' cannot be loaded: there is no config.json"),
         ("-t odd", "The encoder 'odd' cannot be loaded: Unrecognized model"),
         ("-p tagger --train o.conll", "takes spaCy's binary data (.spacy)."),
         ("--train nothing.jsonl", "No row of 'nothing.jsonl' has spans with character"),
@@ -415,10 +413,9 @@ def test_data_that_may_be_meant_otherwise(rows, message):
 )
 def test_errors(options, message):
     write("t.jsonl", [{"text": "a", "label": "x"}])
-    for name, files in (("junk", 1), ("odd", 3)):
+    for name, file in (("junk", "model.safetensors"), ("odd", "config.json")):
         Path(name).mkdir()
-        for file in ("config.json", "model.safetensors", "tokenizer.json")[:files]:
-            Path(name, file).write_text("{}")
+        Path(name, file).write_text("{}")
     write("empty.jsonl", [{"text": " \n ", "label": "a"}])
     write("nothing.jsonl", [{"text": "a", "spans": []}])
     write("m.jsonl", [{"text": "a", "label": ["x", "y"]}, {"text": "b", "label": []}])

@@ -167,9 +167,9 @@ def test_data_and_predictions_that_do_not_fit(
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["right0", "nowhere"], "no such folder, and no such package is installed."),
-        (["right0", "run"], "config.cfg. Is 'run/model-best' meant?"),
-        (["right0", "test.tsv"], "A pipeline is a folder, such as training/model-best"),
+        (["right0", "nowhere"], "config.cfg, and no such package is installed."),
+        (["right0", "run"], "installed. Is 'run/model-best' meant?"),
+        (["right0", "test.tsv"], "no such folder with meta.json and config.cfg"),
         (["a=right0", "b=right1", "b=right1"], "'b' has the same run twice"),
     ],
 )

@@ -101,7 +101,7 @@ def test_what_is_no_repository_or_no_pipeline(hub, model, tmp_path):
     assert re.search(expected, push(model, ok=False).stderr)
     assert "no such folder" in push(tmp_path / "none", ok=False).stderr
     done = run("spanft", "card", model / "vocab", ok=False)
-    assert "has no meta.json and no config.cfg." in done.stderr
+    assert "no such folder with meta.json and config.cfg" in done.stderr
     assert not hub.repos
 
 
