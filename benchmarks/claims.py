@@ -92,6 +92,19 @@ CLAIMS = [
         {**_PLAIN, **_SORTED, **_BASELINES, **_OVERS},
         _SPANFT,
     ),
+    *(
+        Claim(
+            f"{what} in bf16",
+            "encoder {data}/glue/SST-2/train.tsv {encoder}",
+            (report,),
+            {_SPANFT: "in single precision", **peers},
+            f"{_SPANFT} in bf16",
+        )
+        for what, report, peers in (
+            ("the same step", *_STEP, {}),
+            ("`nlp.pipe`", "prediction", _PLAIN),
+        )
+    ),
     Claim(
         "training on 1,000 texts of CoLA",
         "whole_training {data}/glue/CoLA {encoder} --n-texts 1000",

@@ -20,19 +20,24 @@ import typer
 from spacy.training import Example
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
+from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.encoder.hf_encoder import cpu_has_bf16
+
 from .arguments import Encoder, File
 from .harness import needs, our_config, timed_in_turns, without_missing
 from .plain_loop import BATCH, Classifier, encode, parameter_groups, predict, read_table
 from .report import report
 
 PLAIN, SORTED = "plain loop", "plain loop, sorted by length"
-OURS = "textcat_spanft"
+OURS, IN_BF16 = "textcat_spanft", "textcat_spanft in bf16"
+OVER = "textcat_spanft over spacy-transformers"
 RATE = 2e-5
-# The config and the encoder component of each pipeline.
+# The config, the encoder component and the precision of each pipeline.
 ARMS = {
-    OURS: (OURS, "spanft"),
-    "textcat_baseline": ("textcat_baseline", "spanft"),
-    "textcat_spanft over spacy-transformers": (OURS, "spacy-transformers"),
+    OURS: (OURS, "spanft", "single"),
+    IN_BF16: (OURS, "spanft", "bf16"),
+    "textcat_baseline": ("textcat_baseline", "spanft", "single"),
+    OVER: (OURS, "spacy-transformers", "single"),
 }
 Step = Callable[[list[str], list[int]], Any]
 Predict = Callable[[list[str]], Any]
@@ -56,10 +61,17 @@ def plain(encoder: Path) -> tuple[Step, Predict]:
 
 
 def ours(
-    name: str, kind: str, encoder: Path, texts: list[str], labels: list[int]
+    name: str,
+    kind: str,
+    precision: str,
+    encoder: Path,
+    texts: list[str],
+    labels: list[int],
 ) -> tuple[Step, Predict]:
     """Return the step and the prediction of a pipeline, as in spaCy's loop."""
     overrides = {"paths.transformer": str(encoder)}
+    if kind == "spanft":
+        overrides["components.transformer.model.precision"] = precision
     config = our_config(name, overrides, encoder=kind).interpolate()
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
 
@@ -84,6 +96,11 @@ def ours(
         return [max(doc.cats, key=lambda label: doc.cats[label]) for doc in docs]
 
     return step, labels_of
+
+
+def _check_bf16() -> None:
+    if not cpu_has_bf16():
+        raise SpanftError("This CPU has no bf16.")
 
 
 def _step(step: Step, batches: list[tuple[list[str], list[int]]], turn: int) -> None:
@@ -127,7 +144,7 @@ def compare(
     random.Random(0).shuffle(data)
     sentences: list[str] = [text for text, _ in data]
     labels: list[int] = [label for _, label in data]
-    checks = {name: needs("spacy_transformers") for name in [*ARMS][2:]}
+    checks = {OVER: needs("spacy_transformers"), IN_BF16: _check_bf16}
     pairs = {PLAIN: plain(encoder)}
     for name, arm in without_missing(ARMS, checks).items():
         pairs[name] = ours(*arm, encoder, sentences, labels)

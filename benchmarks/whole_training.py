@@ -97,7 +97,7 @@ def steps(name: str, folder: Path, encoder: Path, n_steps: int) -> float:
     if name == PLAIN:
         step, _ = steps_of.plain(encoder)
     else:
-        step, _ = steps_of.ours(name, "spanft", encoder, texts, labels)
+        step, _ = steps_of.ours(name, "spanft", "single", encoder, texts, labels)
     before = _megabytes("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
     for start in range(0, n_steps * BATCH, BATCH):

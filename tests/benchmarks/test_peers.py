@@ -48,17 +48,20 @@ def rows_of(output, what):
 
 
 def test_the_encoder_against_a_plain_loop(bert, tmp_path, monkeypatch, capsys):
-    """Without spacy-transformers, whose rows are then empty."""
+    """Without spacy-transformers and bf16, whose rows are then empty."""
     lines = [f"the film is {'very ' * (i % 7)}good\t{i % 2}" for i in range(80)]
     path = tmp_path / "train.tsv"
     path.write_text("sentence\tlabel\n" + "\n".join(lines) + "\n")
     monkeypatch.setattr(encoding, "needs", lambda name: harness.needs("nowhere"))
+    monkeypatch.setattr(encoding, "cpu_has_bf16", lambda: False)
     encoding.main(path, bert, n_steps=1, n_predicted=10, n_turns=1)
     output = capsys.readouterr().out
-    assert "⚠ textcat_spanft over spacy-transformers is not measured" in output
     rows = rows_of(output, "training step")
-    over = "textcat_spanft over spacy-transformers"
-    assert [*rows] == [encoding.PLAIN, "textcat_spanft", "textcat_baseline", over]
-    assert rows[over] == []
-    assert rows["textcat_spanft"][2] == "1.00"
-    assert [*rows_of(output, "prediction")] == [*[*rows][:3], encoding.SORTED, over]
+    missing = [encoding.IN_BF16, encoding.OVER]
+    assert [*rows] == [encoding.PLAIN, encoding.OURS, "textcat_baseline", *missing]
+    for name in missing:
+        assert f"⚠ {name} is not measured" in output
+        assert rows[name] == []
+    assert rows[encoding.OURS][2] == "1.00"
+    expected = [*[*rows][:3], encoding.SORTED, *missing]
+    assert [*rows_of(output, "prediction")] == expected

@@ -5,7 +5,7 @@ from html import escape
 
 import pytest
 
-from benchmarks import results_page, scaling, speed
+from benchmarks import results_page, speed
 from benchmarks.claims import CLAIMS
 from benchmarks.figures import FIGURES
 from benchmarks.matrix import read_done
@@ -58,8 +58,3 @@ def test_the_page_is_that_of_the_records():
         assert f"<!-- table: {name} -->" in page
     commands = {record["command"] for record in read_done(speed.RECORDS)}
     assert {claim.command for claim in CLAIMS} <= commands
-
-
-def test_the_page_of_scaling_is_made_of_its_records():
-    expected = speed.filled(scaling.TEMPLATE.read_text("utf8"), scaling.TABLES)
-    assert scaling.PAGE.read_text("utf8") == expected
