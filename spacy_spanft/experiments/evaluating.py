@@ -13,7 +13,7 @@ from wasabi.tables import table
 from ..errors import listed, shown, visible, warn
 from ..training.gold import cats_in
 from .measuring import check_texts, join, scored, warn_of_unknown
-from .metrics import NOTHING, OF_NUMBERS, Metric, metric_of, metrics_of
+from .metrics import NOTHING, OF_NUMBERS, Metric, Rows, metric_of, metrics_of
 from .task_data import read_examples
 
 _N_CONFUSIONS = 10
@@ -65,6 +65,7 @@ def evaluate(
     values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}
     if metric.name in OF_NUMBERS:
         values["cats_mae"] = float(np.nanmean(np.abs(np.diff(measured.rows))))
+        _warn_of_scale(nlp, measured.rows[:, 0], data)
     confusions: Counter[tuple[str, str]] = Counter()
     factories = [nlp.get_pipe_meta(name).factory for name in nlp.pipe_names]
     if prefix == "cats" and "textcat" in factories:
@@ -99,6 +100,18 @@ def _annotated(nlp: Language, name: str, examples: Sequence[Example]) -> list[Me
     docs = [example.reference for example in examples]
     in_data = [x for x in metrics.values() if {*map(x.answer, docs)} - {NOTHING}]
     return in_data or [usual]
+
+
+def _warn_of_scale(nlp: Language, scores: Rows, data: str) -> None:
+    """Warn of scores far beyond the range of a pipeline."""
+    ranges: Any = (pipe for _, pipe in nlp.pipeline if hasattr(pipe, "high"))
+    low, high = next((pipe.low, pipe.high) for pipe in ranges)
+    least, most = np.nanmin(scores), np.nanmax(scores)
+    if least < 2 * low - high or most > 2 * high - low:
+        warn(
+            f"{shown(data)} has scores from {least:g} to {most:g}, and the pipeline "
+            f"predicts {low:g} to {high:g}. Is it the same scale?"
+        )
 
 
 def to_text(evaluation: Evaluation) -> str:

@@ -17,7 +17,7 @@ from spacy.training import Example
 
 from ..errors import SpanftError, listed
 from ..pipeline.scorers import matthews, regression_scores
-from ..training.gold import cats_in, entities_in, has_score, spans_in
+from ..training.gold import cats_in, entities_in, spans_in
 
 Rows = NDArray[Any]
 Score = Callable[[Rows], float]
@@ -45,8 +45,8 @@ class Metric(NamedTuple):
 
     def labels_of(self, doc: Doc) -> Iterator[str]:
         """Return the labels of what is scored: of the text, its entities or spans."""
-        if self.group == "cats":
-            return iter(()) if has_score(doc) else cats_in(doc)
+        if self.group == "cats":  # where a score would be an unknown label
+            return cats_in(doc) if self.labels else iter(())
         key = self.group.removeprefix("spans_")
         return entities_in(doc) if self.group == "ents" else spans_in(doc, key)
 

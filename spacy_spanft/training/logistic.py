@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..errors import SpanftError
+
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 # The weights, (n_labels, width), and the biases.
@@ -33,6 +35,10 @@ def fit_probe(
     """
     Z, axes = reduced(X, one_scale=len(X) < _FEWEST_FOR_SCALES)
     folds = folds_of(Y, texts or range(len(Y)), _N_FOLDS)
+    if not folds.any():
+        raise SpanftError(
+            "All labeled texts are the same, so that there is nothing to learn."
+        )
     held_out = {strength: np.zeros_like(Y) for strength in STRENGTHS}
     for fold in range(int(folds.max()) + 1):
         rest, layer = folds != fold, None

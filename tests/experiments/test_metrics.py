@@ -13,6 +13,7 @@ from spacy.training import Example
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments.evaluating import evaluate
 from spacy_spanft.experiments.metrics import metric_of
+from spacy_spanft.experiments.task_data import read_examples
 
 CATS = [f"cats_{average}_{end}" for average in ("micro", "macro") for end in "prf"]
 CATS.append("cats_score")
@@ -256,5 +257,29 @@ def test_texts_with_an_unknown_label_count_for_no_other(tmp_path):
     with pytest.warns(UserWarning, match="never predicted: 'C'"):
         evaluation = evaluate(nlp, str(tmp_path / "t.jsonl"))
     assert evaluation.scores["cats_accuracy"] == pytest.approx(4 / 6)
-    found = {x: (v["p"], v["r"]) for x, v in evaluation.labels.items()}
-    assert found == {"A": (1, 1), "B": (0.5, 1), "C": (0, 0)}
+    by_label = {x: (v["p"], v["r"]) for x, v in evaluation.labels.items()}
+    assert by_label == {"A": (1, 1), "B": (0.5, 1), "C": (0, 0)}
+    # Of such a text, only what textcat does not know is left.
+    doc = nlp.make_doc("text")
+    doc.cats = {"A": 0.0, "B": 0.0, "C": 1.0, "score": 0.0}
+    DocBin(docs=[doc]).to_disk(tmp_path / "t.spacy")
+    (example,) = read_examples(nlp, str(tmp_path / "t.spacy"))
+    assert example.reference.cats == {"C": 1.0, "score": 0.0}
+
+
+def test_scores_are_no_labels_and_have_a_scale(tmp_path):
+    path = tmp_path / "t.jsonl"
+    srsly.write_jsonl(path, [{"text": f"text {i}", "score": 9.0 * i} for i in range(4)])
+    nlp, _ = make("text_regressor", "", low=0.0, high=10.0)
+    doc = nlp.make_doc("text")
+    doc.cats = {"score": 1.0}
+    nlp.initialize(lambda: [Example(nlp.make_doc("text"), doc)])
+    with pytest.warns(
+        UserWarning, match="from 0 to 27, and the pipeline predicts 0 to"
+    ):
+        evaluate(nlp, str(path))
+    DocBin(docs=[doc]).to_disk(tmp_path / "t.spacy")
+    nlp, _ = make("textcat", "AB")
+    nlp.initialize()
+    with pytest.raises(SpanftError, match=r"labels 'score', and .* knows none of them"):
+        evaluate(nlp, str(tmp_path / "t.spacy"))

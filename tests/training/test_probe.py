@@ -5,6 +5,7 @@ import pytest
 import torch
 from spacy.training import Example
 
+from spacy_spanft.errors import SpanftError
 from spacy_spanft.training import probe
 from spacy_spanft.training.logistic import STRENGTHS, fit_probe, macro_f, reduced
 
@@ -64,6 +65,8 @@ def test_equal_texts_are_held_out_together():
     X, Y, texts = np.tile(X, (3, 1)), np.tile(Y, (3, 1)), [*map(str, range(20))] * 3
     apart, together = (fit_probe(X, Y, x, exclusive=True)[2] for x in (None, texts))
     assert macro_f(together, Y, True) < 0.7 < 0.9 < macro_f(apart, Y, True)
+    with pytest.raises(SpanftError, match="All labeled texts are the same"):
+        fit_probe(X, Y, ["a"] * 60, exclusive=True)
 
 
 def test_what_hardly_differs_between_two_texts_counts_little():
