@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
@@ -67,18 +68,21 @@ def train(
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if output is None else output)
         files = {"data": folder / "rows/train.jsonl", "dev": folder / "rows/dev.jsonl"}
-        train_file = _file_of(data, files["data"])
-        dev_file = None if dev is None else _file_of(dev, files["dev"])
         settings |= {"spans": spans, "gpu": gpu_id != CPU}
+        is_new = not folder.exists()
         try:
+            train_file = _file_of(data, files["data"])
+            dev_file = None if dev is None else _file_of(dev, files["dev"])
             made = config_for_data(train_file, dev_file, **settings)
+            config = load_model_from_config(made.config, auto_fill=True).config
+            for path, value in (overrides or {}).items():
+                change(config, path, value, "overrides")
         except SpanftError as error:
+            if is_new:
+                rmtree(folder, ignore_errors=True)
             raise SpanftError(_by_argument(str(error), files)) from None
         for warning in made.warnings:
             warn(_by_argument(warning, files))
-        config = load_model_from_config(made.config, auto_fill=True).config
-        for path, value in (overrides or {}).items():
-            change(config, path, value, "overrides")
         text = config.to_str(interpolate=False)
         write_whole(folder / "config.cfg", text.encode())
         nlp = init_nlp(config, use_gpu=gpu_id)

@@ -53,15 +53,19 @@ def test_other_forms_of_data(bert, tmp_path):
     assert set(nlp("a film").cats) == {"0", "1"}
 
 
-def test_wrong_data_and_settings_are_refused(bert):
+def test_wrong_data_and_settings_are_refused(bert, tmp_path):
+    output = tmp_path / "new"
     for data, settings, message in (
         (ROWS, {"overrides": {"training.max_epoch": 1}}, "Is 'max_epochs' meant?"),
         (ROWS, {"overrides": {"max_steps": 1}}, "'max_steps', .* Known: .* training"),
         ("none.spacy", {}, "There is no file 'none.spacy'"),
+        ([("a", "x")] * 9, {}, "Every text of data has the label 'x'"),
+        ([*ROWS, 3], {}, "A row is 3, but must be a dict"),
         (ROWS, {"output": __file__}, r"test_fine_tuning\.py' is a file\. Name a"),
         (ROWS, {"regime": "typo"}, "regime is 'typo', but must be one of"),
     ):
         with pytest.raises(SpanftError, match=message):
-            train(data, transformer=bert, **settings)
+            train(data, **{"transformer": bert, "output": output, **settings})
+        assert not output.exists()
     with pytest.raises(TypeError, match="unexpected keyword argument 'outputs'"):
         train(ROWS, outputs="x")
