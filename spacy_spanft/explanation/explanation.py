@@ -142,6 +142,8 @@ class Explanation(NamedTuple):
         weights = self._weight(label)
         if against is not None:
             weights = weights - self._weight(against)
+        if not weights.any():
+            raise SpanftError(f"label and against are both {shown(label)}.")
         added, *rest = (values @ weights for values in sums)
         bias, whole_text, similarity = map(float, rest)
         spread = np.zeros(len(parts))

@@ -245,6 +245,8 @@ def test_one_label_against_another(classifier):
     (reasons,) = explained.reasons()
     assert reasons == explained.of(explained.label, explained.rival())
     assert explained.reasons(against=explained.label) == [reasons]  # never itself
+    with pytest.raises(SpanftError, match="label and against are both 'B'"):
+        explained.of("B", "B")
 
 
 def test_labels_that_do_not_exclude_each_other(bert):
