@@ -30,8 +30,8 @@ from .plain_loop import BATCH, fit_and_predict, read_table
 from .report import report, report_runs
 
 RATE, EPOCHS, FROZEN_EPOCHS = 2e-5, 3, 10
-PLAIN, OURS, BASELINE = "plain loop", "textcat_spanft", "textcat_baseline"
-OVER = "textcat_spanft over spacy-transformers"
+PLAIN, OURS, OVER = steps_of.PLAIN, steps_of.OURS, steps_of.OVER
+BASELINE = "textcat_baseline"
 N_DEV = 300
 FOR_GOOD = 1_000_000
 
