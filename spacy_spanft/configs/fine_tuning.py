@@ -1,6 +1,7 @@
 """Fine-tunes a pipeline from Python, as `spanft init` and `spacy train` do."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -92,10 +93,11 @@ def train(
 
 
 def _by_argument(message: str, files: Mapping[str, Path]) -> str:
-    """Return a message with the names of arguments for the files of their rows."""
+    """Return a message with arguments for the files of their rows, and for options."""
     for name, path in files.items():
         message = message.replace(shown(str(path)), name).replace(str(path), name)
-    return message
+    message = message.replace("--pipeline", "--task")
+    return re.sub(r"--([a-z-]+)", lambda x: repr(x[1].replace("-", "_")), message)
 
 
 def _file_of(data: Data, path: Path) -> str:
@@ -109,6 +111,8 @@ def _file_of(data: Data, path: Path) -> str:
 
 def _plain(value: Any) -> Any:
     """Return what JSON has for a number or an array of NumPy, or else its text."""
+    if isinstance(value, bytes):
+        raise SpanftError(f"A row has bytes, {shown(value)}. Decode them to text.")
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
