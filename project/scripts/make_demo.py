@@ -62,7 +62,7 @@ def make_new(
 ) -> Iterator[Sentence]:
     """Make sentences that nobody has seen before."""
     while n:
-        # A text to classify has one expression, a text for NER one or two.
+        # A text to classify has one expression, a text for NER two.
         kinds = [chance.choice(KINDS) for _ in range(1 if task == "textcat" else 2)]
         sentence = make_sentence(chance, kinds)
         text = " ".join(word.text for word in sentence.words)

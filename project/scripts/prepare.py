@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from sources import first_line, from_files, from_hub, no_dataset
+from sources import from_files, from_hub, no_dataset
 from tasks import TASKS, WHOLE, Task
 
 from spacy_spanft.cli.util import short_errors
@@ -38,7 +38,6 @@ Parts = dict[str, list[Any]]
 # fmt: off
 Name = Annotated[str, typer.Argument(metavar="TASK", help=f"One of: {', '.join(TASKS)}", show_default=False)]  # noqa: E501
 Output = Annotated[Path, typer.Argument(help="The folder for the files", show_default=False)]  # noqa: E501
-Transformer = Annotated[str | None, typer.Option(help="The encoder that will be trained: checked now, not when training begins", show_default=False)]  # noqa: E501
 DataDir = Annotated[str, typer.Option(help="A folder with the data; '' downloads it")]
 OnlyKind = Annotated[str, typer.Option("--kind", help="Refuse tasks of any other kind, such as 'ner'", show_default=False)]  # noqa: E501
 Lang = Annotated[str, typer.Option(help="The language of the tokenizer")]
@@ -49,7 +48,6 @@ Limit = Annotated[int, typer.Option(help="Keep only so many rows of each part; 0
 def main(
     task: Name,
     output: Output,
-    transformer: Transformer = None,
     data_dir: DataDir = "",
     kind: OnlyKind = "",
     lang: Lang = "en",
@@ -61,7 +59,6 @@ def main(
         about = prepare(
             task,
             output,
-            transformer=transformer,
             data_dir=Path(data_dir) if data_dir else None,
             lang=lang,
             limit=limit,
@@ -82,7 +79,6 @@ def prepare(
     name: str,
     output: Path,
     *,
-    transformer: str | None = None,
     data_dir: Path | None = None,
     lang: str = "en",
     limit: int = 0,
@@ -91,7 +87,6 @@ def prepare(
     if name not in TASKS:
         raise SpanftError(f"There is no task {name!r}. There are: {', '.join(TASKS)}.")
     task = TASKS[name]
-    check_encoder(task, transformer)
     nlp = make_nlp(task, lang)
     if data_dir is None:
         source, corpora = from_hub(task, limit)
@@ -113,7 +108,6 @@ def prepare(
         "positive_label": task.positive_label,
         "labels": list(task.labels),
         "lang": lang,
-        "transformer": transformer,
         "counts": {part: len(docs) for part, docs in kept.items()},
         # Training rows that say the same as one of the dev or test data.
         "left_out": sum(map(len, read.values())) - sum(map(len, parts.values())),
@@ -123,24 +117,6 @@ def prepare(
     files["task.json"] = (json.dumps(about, indent=2) + "\n").encode()
     write_together(output, files)
     return about
-
-
-def check_encoder(task: Task, transformer: str | None) -> None:
-    """Raise for an encoder that cannot be had, or cannot encode pairs."""
-    if transformer is None:
-        return
-    from transformers import AutoTokenizer
-
-    from spacy_spanft.ml.pairs import check_tokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(transformer, trust_remote_code=False)
-    except (OSError, ValueError, ImportError) as error:
-        reason = first_line(error)
-        message = f"The tokenizer of {transformer!r} cannot be loaded: {reason}"
-        raise SpanftError(message) from error
-    if task.kind in ("pair", "score"):
-        check_tokenizer(tokenizer)
 
 
 def make_nlp(task: Task, lang: str) -> Any:

@@ -41,7 +41,7 @@ def convert_cli(
     lang: opt.Lang = "en",
 ) -> None:  # fmt: skip
     """Convert a table, CoNLL's columns, or JSONL with offsets to .spacy."""
-    from ..configs.sources import check_labels, data_format, refuse
+    from ..configs.sources import data_format, refuse
     from ..training.readers.classification import table_corpus
     from ..training.readers.entities import conll_corpus
     from ..util.columns import find_columns
@@ -80,9 +80,6 @@ def convert_cli(
         raise SpanftError(f"All texts of {input_path!r} are empty.")
     if n_empty:
         report(f"⚠ Empty texts of {input_path!r}, which are left out: {n_empty:,}.")
-    if "label" in columns:
-        for doubt in check_labels(summary, input_path):
-            report(f"⚠ {doubt}")
     write_whole(output, docs.to_bytes())
     report(f"✔ {summary.describe(str(output))}")
 

@@ -63,6 +63,8 @@ def compare_cli(
         columns=typed,
     )
     print(write_report({Path(data).stem: comparison}, output))
+    if output is not None:
+        report(f"✔ Wrote {output}")
 
 
 def evaluate_cli(
@@ -162,14 +164,14 @@ def experiment_cli(
     from ..experiments.arms import read_arms
     from ..experiments.experiment import checked_data, run_experiment
     from ..experiments.plan import plan_runs
-    from ..experiments.running import read_gpus, run_matrix
-    from ..util.gpu import select_gpu
+    from ..experiments.running import run_matrix
+    from ..util.gpu import read_gpus, select_gpu
 
     overrides = read_overrides(ctx.args)
     paths = {"transformer": transformer, "dictionary": dictionary}
     overrides |= {f"paths.{name}": path for name, path in paths.items() if path}
     gpu_ids = read_gpus(gpu_id)
-    if engine == "local":
+    if engine == "local" or metrics is not None:  # arms are compared here
         for number in sorted(set(gpu_ids), reverse=True):
             select_gpu(number)
     known = read_arms(arms)

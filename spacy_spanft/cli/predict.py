@@ -35,9 +35,9 @@ def predict_cli(
 
     Rerun the command to resume it.
     """
-    from ..experiments.running import read_gpus
     from ..scale.parts import Parts
     from ..scale.prediction import find_source, predict
+    from ..util.gpu import read_gpus
 
     gpu_ids, typed = read_gpus(gpu_id), given(text=text, text_pair=text_pair)
     how: Any = {"errors": errors, "encoding": encoding, "separator": separator}

@@ -59,7 +59,7 @@ def short_errors() -> Iterator[None]:
             if received or isinstance(error, KeyboardInterrupt):
                 # An import that is interrupted may raise anything.
                 code = 128 + (received or [signal.SIGINT])[0]
-                _fail("Stopped. No file is left half written.", code)
+                _fail("Stopped.", code)
             if isinstance(error, SpanftError):
                 _fail(str(error))
             if isinstance(error, OSError) and error.errno != errno.EPIPE:

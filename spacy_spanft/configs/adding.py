@@ -75,8 +75,9 @@ def add_spans(
         changes += more
     elif dictionary is not None:
         raise SpanftError(
-            f"--dictionary is for spans, and {', '.join(chosen)} would use windows. "
-            "Add --segmentation spans, or leave out --dictionary."
+            f"--dictionary is for spans, and {', '.join(chosen) or 'no component'} "
+            f"would {'use windows' if chosen else 'change'}. Add --segmentation spans, "
+            "or leave out --dictionary."
         )
     for name, value in chosen.items():
         settings = {"segmentation": value}

@@ -97,7 +97,8 @@ def _by_argument(message: str, files: Mapping[str, Path]) -> str:
     for name, path in files.items():
         message = message.replace(shown(str(path)), name).replace(str(path), name)
     message = message.replace("--pipeline", "--task")
-    return re.sub(r"--([a-z-]+)", lambda x: repr(x[1].replace("-", "_")), message)
+    options = r"(?<![\w-])--([a-z-]+)"
+    return re.sub(options, lambda x: repr(x[1].replace("-", "_")), message)
 
 
 def _file_of(data: Data, path: Path) -> str:

@@ -23,6 +23,8 @@ from .measuring import (
 from .significance import Difference, method_difference, models_difference, resample
 from .task_data import check_data
 
+ENSEMBLE = " (ensemble)"  # after the name of an arm
+
 
 class Arm(NamedTuple):
     """Pipelines that differ only in their seeds.
@@ -150,7 +152,7 @@ def compare(
     )
     if ensemble:
         several = [
-            (f"{name} (ensemble)", paths)
+            (f"{name}{ENSEMBLE}", paths)
             for name, paths in paths_of.items()
             if len(paths) > 1 and not any(map(is_written, paths))
         ]

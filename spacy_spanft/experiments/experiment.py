@@ -72,7 +72,11 @@ def _compare(
         positive_label=task.positive_label,
         gpu_id=gpu_id,
     )
-    notes = {**comparison.notes, **{run.arm: run.note for run in runs if run.note}}
+    written = {run.arm: run.note for run in runs}
+    notes = {
+        arm: " ".join(filter(None, (written[arm], comparison.notes.get(arm))))
+        for arm in written
+    }
     missing = {
         f"{run.arm}/{run.seed}": f"failed: {reason}"
         for run, reason, _ in failures

@@ -23,7 +23,7 @@ Rows = NDArray[Any]
 Score = Callable[[Rows], float]
 Cats = Mapping[str, float]
 Kind = Literal["fscore", "precision", "recall"]
-NOTHING = "nothing"
+NOTHING = "(nothing)"
 OF_NUMBERS = ("cats_pearson", "cats_spearman")
 
 

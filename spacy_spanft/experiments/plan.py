@@ -24,6 +24,7 @@ from ..configs.encoders import check_encoder
 from ..configs.fitting import fit_training, fitting_epochs
 from ..configs.sources import (
     COLUMNS,
+    SETTINGS_OF,
     guess_columns,
     guess_task,
     summarize,
@@ -58,7 +59,7 @@ Docs: TypeAlias = dict[str, list[Doc]]  # of "train" and "dev"
 class Run(NamedTuple):
     """A training run.
 
-    folder (Path): The folder of its config, log, scores and pipeline.
+    folder (Path): The folder of its config, log, seconds and pipeline.
     fingerprint (str): A digest of its config and of the files that this names.
     """
 
@@ -140,12 +141,13 @@ def plan_runs(
 def _with_pipeline(data: Data, name: str | None, guess_names: bool) -> Data:
     """Return data with its pipeline; it and columns are guessed where none is named."""
     path = str(data.files["train"])
-    columns = {k: v for k, v in data.columns.items() if v and k in SETTINGS}
+    known = (*SETTINGS, *SETTINGS_OF["table"])
+    columns = {k: v for k, v in data.columns.items() if v and k in known}
     if guess_names and not data.columns.keys() & {"header", "format"}:
         guess = guess_columns(path, columns, name)
         if line := guess_of(guess, columns):
             report(f"ℹ {path}: {line}")
-            data, columns = data._replace(columns={**guess, **data.columns}), guess
+        data, columns = data._replace(columns={**guess, **data.columns}), guess
     if name is None:
         name = guess_task(path, columns, "en")
         report(f"ℹ Detected from {path}: --pipeline {name}")
@@ -269,8 +271,8 @@ def _paths(config: Config) -> Iterator[Path]:
         if not isinstance(value, str):
             continue
         # A word such as "en" does not name a folder, even if there is one.
-        may_be_folder = name in _FOLDERS or "/" in value or "\\" in value
         with suppress(OSError, ValueError):  # too long, or with a null character
             path = Path(value)
-            if path.is_file() or (may_be_folder and path.is_dir()):
+            is_path = ("/" in value or "\\" in value) and path.name  # not "/" alone
+            if path.is_file() or ((name in _FOLDERS or is_path) and path.is_dir()):
                 yield path

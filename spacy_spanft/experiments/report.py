@@ -1,7 +1,6 @@
 """The reports of comparisons: JSON, Markdown, and one page of HTML with a figure."""
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +34,6 @@ def report(comparisons: Mapping[str, Comparison], output: Path | None = None) ->
     pages = {"json": f"{json.dumps(values, indent=2)}\n", "md": text}
     for ending, page in {**pages, "html": to_html(comparisons)}.items():
         write_whole(output / f"comparison.{ending}", page.encode())
-    print(f"✔ Written to {output}", file=sys.stderr)
     return text
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from spacy.scorer import PRFScore
 
 from ..errors import counted, visible
-from .comparison import Arm, Comparison, of_known
+from .comparison import ENSEMBLE, Arm, Comparison, of_known
 from .measuring import Measured
 from .metrics import NOTHING
 from .significance import Difference, holm_adjusted
@@ -34,7 +34,8 @@ def remarks(comparison: Comparison) -> list[str]:
     """Return what a single run cannot tell, which runs are missing, and the notes."""
     arms = comparison.arms
     texts = []
-    if any(arm.method is None for arm in arms[1:]):
+    others = [arm for arm in arms[1:] if not arm.name.endswith(ENSEMBLE)]
+    if any(arm.method is None for arm in others):
         single = "One run per arm cannot tell whether the method is better."
         texts.append(f"{single} Train at least three seeds.")
     texts += [f"Missing {run}: {why}." for run, why in comparison.missing.items()]

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from tqdm import tqdm
 
-from ..errors import SpanftError, shown, visible
+from ..errors import shown, visible
 from ..util.files import locked, write_whole
 from ..util.gpu import CPU
 from ..util.threads import connect_ray
@@ -90,19 +90,6 @@ def run_matrix(
         stack.callback(stopped.set)  # before the pool waits for its threads
         job = partial(_train, train=train, n_threads=n_threads, stopped=stopped)
         return _train_all(runs, pool, job)
-
-
-def read_gpus(text: str) -> list[int]:
-    """Read the numbers of GPUs: "0,1"; "0,0" to share one; "-1" for the CPU."""
-    try:
-        gpu_ids = [int(number) for number in text.split(",")]
-    except ValueError:
-        gpu_ids = []
-    if gpu_ids == [CPU] or (gpu_ids and min(gpu_ids) >= 0):
-        return gpu_ids
-    raise SpanftError(
-        f"--gpu-id is {text!r}, but must be a number, several (0,1), or -1 for the CPU."
-    )
 
 
 def in_processes(gpu_ids: Sequence[int], stopped: Event) -> Train:

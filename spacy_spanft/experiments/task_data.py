@@ -146,6 +146,7 @@ def corpus_of(
     if reader not in _OURS:
         refuse(typed.keys(), f"the reader {reader}")
         return {**block, "path": data}
+    block = {k: v for k, v in block.items() if k != "limit"}  # of the dev data
     factories = {c.get("factory"): c for c in config["components"].values()}
     has_entities = kind == "entities" and factories.keys() & {*TOKEN_HEADS}
     classifies = factories.keys() & CLASSIFIERS.keys() or reader == _TABLE_CORPUS

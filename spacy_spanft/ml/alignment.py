@@ -50,7 +50,12 @@ def mark_sample(docs: Sequence[Doc], key: str) -> None:
 
 def is_sample(doc: Doc) -> bool:
     """Whether a Doc is only for the initialization of a model: see `mark_sample`."""
-    return any(group.attrs.get(WRITER) == SAMPLE for group in doc.spans.values())
+    return any(map(is_of_sample, doc.spans.values()))
+
+
+def is_of_sample(group: SpanGroup) -> bool:
+    """Whether `mark_sample` wrote a group of spans."""
+    return bool(group.attrs.get(WRITER) == SAMPLE)
 
 
 def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
@@ -76,9 +81,9 @@ def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
 
 def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     """Read the spans of a Doc, which may overlap; otherwise as `get_spans`."""
-    if key not in doc.spans or (is_train and is_sample(doc)):
-        groups = doc.spans.items()
-        names = [name for name, group in groups if group.attrs.get(WRITER) != SAMPLE]
+    is_there = key in doc.spans
+    if not is_there or (is_train and is_of_sample(doc.spans[key])):
+        names = [name for name, group in doc.spans.items() if not is_of_sample(group)]
         when = " in training" if is_train else ""
         raise SpanftError(
             f"doc.spans has no {key!r}{when} (it has: {listed(names)}). A component "

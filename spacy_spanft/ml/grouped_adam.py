@@ -35,7 +35,8 @@ class GroupedAdam(Optimizer):
     L2 (FloatOrSeq): The weight decay.
     L2_is_weight_decay (bool): Whether L2 is that, or is added to the gradients.
     grad_clip (FloatOrSeq): The largest norm of a parameter's gradient; 0 for any.
-    use_averages (bool): Whether to average the parameters, for the evaluation.
+    use_averages (bool): Whether to average the parameters, for the evaluation; as in
+        thinc's Adam, not those of PyTorch's layers, such as the encoder.
     """
 
     # thinc locks its class in this way, too.

@@ -10,13 +10,14 @@ from thinc.api import Model, Shim
 from torch import nn
 
 from ..util._compat import torch_module
+from .layers.encoder_rows import CURATED_LISTENERS
 
 Part = Literal["transformer", "head", "rest"]
 Key = tuple[int, str]
-# The names of encoders, and of the layers that listen to one: of spacy-transformers,
-# which need not be installed, and our own.
-_ENCODERS = ("transformer", "hf_encoder")
-_LISTENERS = ("transformer-listener", "encoder_listener")
+# The names of encoders, and of the layers that listen to one: of spacy-transformers
+# and spacy-curated-transformers, which need not be installed, and our own.
+_ENCODERS = ("transformer", "transformer_model", "hf_encoder")
+_LISTENERS = ("transformer-listener", *CURATED_LISTENERS, "encoder_listener")
 # The names of biases in thinc's layers, spaCy's and ours, and of a layer norm's gain.
 _BIASES_AND_NORMS = frozenset(("b", "c", "G"))
 # The module of a list of layers, and the number of one: "encoder.layer.3.output".

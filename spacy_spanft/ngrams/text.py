@@ -111,10 +111,7 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
 
     folder = Path(name)
     if folder.is_file():  # datasets would look for it on the hub, for half a minute
-        raise SpanftError(
-            f"{name!r} is a file, not a dataset. Files are read by "
-            "NgramDictionary.from_files (name them without --dataset)."
-        )
+        raise SpanftError(f"{name!r} is a file, not a dataset.")
     is_saved = any((folder / f).exists() for f in ("dataset_dict.json", "state.json"))
     # Whatever YAML, Arrow and the network raise.
     with reported(f"Dataset {name!r} cannot be loaded", Exception):
@@ -126,7 +123,6 @@ def load_split(name: str, config: str | None, split: str, streaming: bool) -> An
         saved = {str(saved.split or "train"): saved}
     if split not in saved:
         raise SpanftError(
-            f"There is no split {split!r} in dataset {name!r}. It has: "
-            f"{listed(saved)}. Choose one with split=... (--split)."
+            f"There is no split {split!r} in dataset {name!r}. It has: {listed(saved)}."
         )
     return saved[split]

@@ -138,7 +138,6 @@ class SpanSegmenter(Pipe):
         """
         if dictionary is None:
             dictionary = self._unread
-        self._unread = None
         if isinstance(dictionary, str | Path):
             dictionary = NgramDictionary.from_disk(dictionary)
         if hasattr(self.segmenter, "initialize"):
@@ -150,6 +149,7 @@ class SpanSegmenter(Pipe):
                 f"takes none. Remove [initialize.components.{self.name}], or use "
                 "@segmenters = 'spacy-spanft.NgramSegmenter.v1'."
             )
+        self._unread = None  # only now: a wrong one is asked for again
 
     def _read_dictionary(self) -> None:
         """Read the dictionary of the component's config, unless that is done."""

@@ -71,7 +71,7 @@ class SpanftEncoder(Tok2Vec):
         """Make the component."""
         check_number("n_sorted", n_sorted, lambda n: n >= 1, "1 or more")
         super().__init__(nlp.vocab, model, name)
-        self.cfg = {"n_sorted": n_sorted, "set_tensor": set_tensor}
+        self.n_sorted, self.set_tensor = n_sorted, set_tensor
         self.shared = SharedEncoder(model)
         self._pending: PendingGradient | None = None
         self._tokens = rows_to_tokens(reduce_mean())
@@ -108,16 +108,20 @@ class SpanftEncoder(Tok2Vec):
     def set_annotations(self, docs: Iterable[Doc], rows: DocRows) -> None:
         """Keep the rows of Docs for the components after this one."""
         self.shared.keep(rows, sum(map(len, self.listener_map.values())))
-        if self.cfg["set_tensor"]:
+        if self.set_tensor:
             tensors: list[Any] = self._tokens.predict(rows)
             for doc, tensor in zip(rows.docs, tensors, strict=True):
                 doc.tensor = tensor
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Encode a stream, several batches at once: sorting saves padding."""
-        for docs in batches_of(stream, _MAX_TOKENS, batch_size * self.cfg["n_sorted"]):
-            self.set_annotations(docs, self.shared.encode(docs))
-            yield from docs
+        error_handler = self.get_error_handler()
+        for docs in batches_of(stream, _MAX_TOKENS, batch_size * self.n_sorted):
+            try:
+                self.set_annotations(docs, self.shared.encode(docs))
+                yield from docs
+            except Exception as error:
+                error_handler(self.name, self, docs, error)
 
     def update(
         self,
@@ -185,6 +189,9 @@ class SpanftEncoder(Tok2Vec):
         if is_trained(self.model):
             self.shared.forget()
         super().finish_update(sgd)
+        listener: Any
+        for listener in self.listeners:  # one may have been left out of the update
+            listener.received = None
 
     def initialize(
         self, get_examples: GetExamples, *, nlp: Language | None = None

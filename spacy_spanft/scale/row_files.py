@@ -96,7 +96,9 @@ def _write_csv(
     scores = [f"{cats}.{label}" for label in sorted(shape.get("cats", ()))]
     predicted = [f"{prefix}{x}" for x in COLUMNS if x in shape and x != "cats"]
     text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-    writer = csv.DictWriter(text, [*columns, *predicted, *scores])
+    # A later row may have a column of the name of a prediction.
+    names = dict.fromkeys([*columns, *predicted, *scores])
+    writer = csv.DictWriter(text, [*names])
     writer.writeheader()
     for row in rows:
         by_label = row.pop(cats, None) or {}

@@ -93,7 +93,7 @@ def check_contrast(nlp: Language, name: str) -> None:
             f"{name!r} cannot learn by contrast, which is for single texts with one "
             f"label each and without class_weights or label_smoothing. {WITHOUT}"
         )
-    frozen = nlp.config["training"]["frozen_components"]
+    frozen = nlp.config.interpolate()["training"]["frozen_components"]
     encoders = upstream(nlp, model)
     if any(len(pipe.listeners) > 1 or pipe.name in frozen for pipe in encoders):
         raise SpanftError(

@@ -1,4 +1,4 @@
-"""The GPU that was asked for."""
+"""The GPUs that were asked for."""
 
 import sys
 from importlib.util import find_spec
@@ -7,6 +7,19 @@ from textwrap import shorten
 from ..errors import SpanftError
 
 CPU = -1
+
+
+def read_gpus(text: str) -> list[int]:
+    """Read the numbers of GPUs: "0,1"; "0,0" to share one; "-1" for the CPU."""
+    try:
+        gpu_ids = [int(number) for number in text.split(",")]
+    except ValueError:
+        gpu_ids = []
+    if gpu_ids == [CPU] or (gpu_ids and min(gpu_ids) >= 0):
+        return gpu_ids
+    raise SpanftError(
+        f"--gpu-id is {text!r}, but must be a number, several (0,1), or -1 for the CPU."
+    )
 
 
 def select_gpu(gpu_id: int) -> None:

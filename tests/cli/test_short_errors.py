@@ -45,7 +45,7 @@ def test_signals_stop_a_command(capsys, number, raised):
         for n, handler in before.items():
             signal.signal(n, handler)
     assert end.value.code == 128 + number
-    assert capsys.readouterr().err == "✘ Stopped. No file is left half written.\n"
+    assert capsys.readouterr().err == "✘ Stopped.\n"
 
 
 def test_the_network_is_not_the_output(capsys):

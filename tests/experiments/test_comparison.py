@@ -13,6 +13,7 @@ from spacy_spanft.experiments import comparison, measuring
 from spacy_spanft.experiments.comparison import compare
 from spacy_spanft.experiments.measuring import Setup, elect, measure, run_in_subprocess
 from spacy_spanft.experiments.result_tables import to_markdown
+from spacy_spanft.experiments.task_data import read_examples
 
 from ..commands import run
 from ..interpreter import CONTEXT
@@ -79,6 +80,15 @@ def test_what_training_started_from_is_noted(folder, tmp_path):
     nlp.to_disk(tmp_path / "nlp")
     notes = compare({"a": [tmp_path / "nlp"]}, folder / "test.spacy").notes
     assert "F1 87.5 in cross-validation, and trains no spans" in notes["a"]
+
+
+def test_all_test_data_are_read_with_the_reader_of_the_dev_data(folder):
+    nlp = spacy.load(folder / "right0")
+    reader = {"@readers": "spacy-spanft.TableCorpus.v1", "path": "", "limit": 1}
+    nlp.config["corpora"]["dev"] = {**reader, "label": "kind"}
+    table = folder / "many.csv"
+    table.write_text("text,kind\n" + "good film,A\n" * 3)
+    assert len(list(read_examples(nlp, str(table)))) == 3
 
 
 def test_arms(folder):

@@ -12,7 +12,7 @@ from spacy.training import Example
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments.evaluating import evaluate
-from spacy_spanft.experiments.metrics import metric_of
+from spacy_spanft.experiments.metrics import NOTHING, metric_of
 from spacy_spanft.experiments.task_data import read_examples
 
 CATS = [f"cats_{average}_{end}" for average in ("micro", "macro") for end in "prf"]
@@ -167,7 +167,7 @@ def test_answers_in_words(factory, config, expected):
     nlp, _ = make(factory, "" if is_number else "XYZ", **config)
     answer = metric_of(nlp, "cats_pearson" if is_number else None).answer
     doc = nlp.make_doc("a b c d")
-    assert answer(doc) == "nothing"
+    assert answer(doc) == NOTHING
     doc.cats = {"X": 0.456, "Y": 0.0, "Z": 1.0}
     doc.ents = [Span(doc, 0, 2, "X"), Span(doc, 3, 4, "Y")]
     doc.spans["sc"] = list(doc.ents)[::-1]

@@ -1,5 +1,6 @@
 """The plan of an experiment: arms, data, and mistakes that are found before it."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -138,6 +139,27 @@ def test_arms_learn_in_the_loop_where_spans_can_count(place):
     (run,) = plan("data/one", seeds=[0], arms="{a: {}}", **how)
     assert "contrast" not in run.config["initialize"]["after_init"]
     assert run.config["training"]["max_steps"] == 150
+
+
+def test_columns_of_pairs_and_settings_of_tables_are_those_of_init(place):
+    encoder = save_encoder(Path("encoder"))
+    for name, n in (("train", 12), ("dev", 6)):
+        rows = "".join(
+            f"caf\xe9 {i},film,{'a/b' if i % 2 else 'b'}\n" for i in range(n)
+        )
+        table = f"text,text_pair,label\n{rows}".encode("latin-1")
+        Path(f"data/one/{name}.spacy").unlink()
+        Path(f"data/one/{name}.csv").write_bytes(table)
+    how = {"overrides": {"paths.transformer": str(encoder)}, "arms": "{a: {}}"}
+    Path("data/one/task.json").write_text('{"columns": {"encoding": "latin-1"}}')
+    (run,) = plan("data/one", seeds=[0], **how)
+    corpus = run.config["corpora"]["train"]
+    assert (corpus["text_pair"], corpus["encoding"]) == ("text_pair", "latin-1")
+    columns = {"encoding": "latin-1", "text": "text", "label_separator": "/"}
+    task = {"pipeline": "textcat_multilabel", "columns": columns}
+    Path("data/one/task.json").write_text(json.dumps(task))
+    (run,) = plan("data/one", seeds=[0], **how)  # "/" is no folder here
+    assert run.config["corpora"]["train"]["label_separator"] == "/"
 
 
 def test_settings_of_the_task_and_the_command_line(place):

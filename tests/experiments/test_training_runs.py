@@ -11,7 +11,7 @@ import spacy
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments import run_matrix, running
-from spacy_spanft.experiments.running import read_gpus
+from spacy_spanft.util.gpu import read_gpus
 
 from ..commands import run as spacy_command
 from ..interpreter import Interpreter

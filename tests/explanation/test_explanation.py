@@ -43,7 +43,7 @@ TEXTS = [
     "good",
 ]
 TRACED = {
-    **{name: MODELS[name] for name in ("no-segmentation", "capped", "mean", "tokens")},
+    **{x: MODELS[x] for x in ("no-segmentation", "capped", "reductions", "tokens")},
     "attention": MODELS["attention-attention"],
     "beside-mean": {**MODELS["cnn-cnn"], "summary": "mean"},
     "beside-unit": {**MODELS["cnn-cnn"], "summary": "unit_mean"},

@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.ml.alignment import align_pieces, encoding_of_wordpieces, get_spans
+from spacy_spanft.ml.alignment import (
+    align_pieces,
+    encoding_of_wordpieces,
+    get_spans,
+    mark_sample,
+)
 
 from .torch_twins import encode
 
@@ -62,6 +67,15 @@ def test_equals_looking_at_each_row(seed, n_tokens, max_pieces, max_rows):
     assert [piece for piece in pieces if piece] == expected
     assert (actual.lengths > 0).all()
     assert len(np.unique(actual.rows)) == len(actual.rows)
+
+
+def test_spans_of_a_sample_are_not_learned_from(nlp):
+    doc = nlp.make_doc("a b")
+    mark_sample([doc], "x")
+    doc.spans["y"] = [doc[:1]]
+    assert get_spans(doc, "y", is_train=True).tolist() == [[0, 1]]
+    with pytest.raises(SpanftError, match=r"no 'x' in training \(it has: 'y'\)"):
+        get_spans(doc, "x", is_train=True)
 
 
 def test_spans_that_overlap(nlp):

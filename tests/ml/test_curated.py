@@ -12,6 +12,7 @@ from thinc.api import chain, reduce_mean
 from spacy_spanft import NgramDictionary
 from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.ml.layers.encoder_rows import encoder_rows, rows_to_tokens
+from spacy_spanft.ml.parameter_groups import parameter_groups
 
 from ..tiny import roberta_byte_pairs
 
@@ -131,6 +132,8 @@ def test_rows_pooled_are_what_the_listener_gives(vocabulary, kind):
 
 def test_learns_saves_and_loads(vocabulary, tmp_path):
     nlp, examples, optimizer = with_spans(vocabulary)
+    parts = {group.part for group in parameter_groups(nlp).values()}
+    assert parts == {"transformer", "head"}
     optimizer.learn_rate = 0.02
     losses = [
         nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])["textcat"]

@@ -210,6 +210,45 @@ def test_half_precision_on_a_cpu(bert, monkeypatch, precision, has_bf16, is_sing
     backprop(rows.vectors)
 
 
+class Scaler:
+    """Scales gradients as PyTorchGradScaler does, which needs a GPU."""
+
+    found_inf = False
+
+    def scale(self, gradient):
+        return 256 * gradient
+
+    def unscale(self, gradients):
+        for gradient in gradients:
+            gradient /= 256
+
+    def update(self):
+        pass
+
+
+def test_scaled_gradients_of_parts_add_up(bert):
+    """In fp16 with accumulate_gradient = 2."""
+    gradients = []
+    for scaler in (None, Scaler()):
+        model = make(bert)
+        (shim,) = model.shims
+        shim._grad_scaler = scaler or shim._grad_scaler
+        for text in (LONG, "the film"):
+            rows, backprop = model.begin_update([NLP(text)])
+            backprop(rows.vectors)
+        of_model = {}
+
+        def keep(key, weight, gradient, of_model=of_model):
+            of_model[key[1]] = gradient.copy()
+            return weight, gradient
+
+        model.finish_update(keep)
+        gradients.append(of_model)
+    plain, scaled = gradients
+    for name, gradient in plain.items():
+        np.testing.assert_allclose(scaled[name], gradient, rtol=1e-4, atol=1e-5)
+
+
 def test_a_folder_without_the_files_of_the_tokenizer(tmp_path):
     """transformers makes a tokenizer of five special words without a warning."""
     save_encoder(tmp_path)

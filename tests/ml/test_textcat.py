@@ -38,7 +38,9 @@ MODELS = {
     "attention-attention": span_model(ATTENTION, ATTENTION),
     "no-segmentation": span_model(CNN, CNN, segmentation="none"),
     "capped": span_model(pooling("Cnn", kernel_size=2), CNN, max_pieces=4, max_rows=2),
-    "mean": span_model({"@layers": "reduce_mean.v1"}, CNN),
+    "reductions": span_model(
+        {"@layers": "reduce_mean.v1"}, {"@layers": "reduce_max.v1"}
+    ),
     "tokens": span_model(CNN, CNN, tok2vec=TOKENS),
 }
 TRAIN = [

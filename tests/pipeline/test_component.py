@@ -59,6 +59,13 @@ def test_call_and_pipe(pipeline):
     assert texts_of(pipeline.pipe(TEXTS, n_process=2, batch_size=4)) == SPANS
 
 
+def test_a_dictionary_that_is_missing_is_not_replaced():
+    nlp = make(dictionary="none")
+    for _ in range(2):
+        with pytest.raises(SpanftError, match="There is no file 'none'"):
+            nlp("new york")
+
+
 def test_spans_of_others_are_kept(pipeline):
     doc = pipeline.make_doc("new york")
     doc.spans["ngrams"] = [doc[0:1]]

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import Adam
@@ -158,7 +159,7 @@ def test_gradients_of_heads_add_up(bert):
 
 
 def test_a_stream_is_in_order(pipeline, monkeypatch):
-    monkeypatch.setitem(pipeline.get_pipe("transformer").cfg, "n_sorted", 8)
+    monkeypatch.setattr(pipeline.get_pipe("transformer"), "n_sorted", 8)
     texts = [text[:n] for text in TEXTS for n in (3, 40, 200)]
     expected = answers(map(pipeline, texts))
     for batch_size in (1, 5, 64):
@@ -181,8 +182,41 @@ def test_each_text_is_encoded_once_and_its_vectors_are_not_kept(pipeline, encode
     assert not unread
 
 
-def test_vectors_for_others(pipeline, monkeypatch):
-    monkeypatch.setitem(pipeline.get_pipe("transformer").cfg, "set_tensor", True)
+def test_an_error_costs_a_batch(pipeline, monkeypatch):
+    """Of those that are sorted together."""
+    transformer = pipeline.get_pipe("transformer")
+    encode, failed = transformer.shared.encode, []
+
+    def broken(docs):
+        assert docs[0].text != "bad"
+        return encode(docs)
+
+    monkeypatch.setattr(transformer.shared, "encode", broken)
+    monkeypatch.setattr(transformer, "n_sorted", 1)
+    note = lambda name, pipe, docs, error: failed.append([doc.text for doc in docs])  # noqa: E731
+    monkeypatch.setattr(transformer, "error_handler", note, raising=False)
+    docs = pipeline.pipe(["good", "a", "bad", "film", "the"], batch_size=2)
+    assert [doc.text for doc in docs] == ["good", "a", "the"]
+    assert failed == [["bad", "film"]]
+
+
+def test_heads_may_learn_in_turns(bert):
+    """What a head left out of one update was to get is not used in the next."""
+    nlp = make(bert)
+    optimizer = Adam(0.001)
+    (tagger,) = (x for x in nlp.get_pipe("transformer").listener_map["tagger"])
+    for excluded in ("tagger", "textcat"):
+        settings = {"annotates": ["span_segmenter"], "exclude": [excluded]}
+        nlp.update(examples_of(nlp), sgd=False, **settings)
+        nlp.get_pipe("transformer").finish_update(optimizer)
+        assert tagger.received is None
+    nlp.update(examples_of(nlp), sgd=optimizer, **FROZEN)
+
+
+def test_vectors_for_others(pipeline, tmp_path):
+    pipeline.to_disk(tmp_path)
+    setting = {"components.transformer.set_tensor": True}
+    pipeline = spacy.load(tmp_path, config=setting)
     doc = pipeline("the film is good")
     assert doc.tensor.shape == (4, 16)
     listened = pipeline.get_pipe("tagger").model.get_ref("tok2vec").predict([doc])

@@ -12,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
-from transformers import AutoTokenizer
 from typer.testing import CliRunner
 
 from spacy_spanft.experiments.metrics import metric_of
 
-from ..tiny import save_bert
 from .task_data import (
     LAYOUTS,
     TASKS,
@@ -180,17 +178,8 @@ def test_datasets(task, tmp_path, monkeypatch):
     assert_prepared(task, tmp_path / "out")
 
 
-def test_columns_and_encoders_that_do_not_fit(tmp_path):
+def test_columns_that_do_not_fit(tmp_path):
     for file in ("train.tsv", "dev.tsv"):
         (tmp_path / file).write_text("question\tlabel\na\t1\n")
     output = run("qqp", tmp_path / "out", "--data-dir", tmp_path, ok=False)
     assert "has the columns 'question', 'label', but for qqp must have" in output
-    write_layout("rte", tmp_path)
-    bert = save_bert(tmp_path / "bert")
-    options = ("--data-dir", tmp_path, "--transformer", bert)
-    run("rte", tmp_path / "out", *options)
-    assert read(tmp_path / "out")[1]["transformer"] == str(bert)
-    tokenizer = AutoTokenizer.from_pretrained(bert)
-    tokenizer.sep_token = None
-    tokenizer.save_pretrained(bert)
-    assert "has no sep_token" in run("rte", tmp_path / "out", *options, ok=False)

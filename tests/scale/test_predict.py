@@ -146,6 +146,14 @@ def test_columns_of_parquet_are_those_of_all_rows(model, tmp_path, monkeypatch):
     assert "has 3 cells," in third["error"]
 
 
+def test_a_column_of_csv_has_its_name_once(model, tmp_path):
+    rows = [{"text": "New York"}, {"text": "a film", "label": "mine"}]
+    path = write(tmp_path / "in.jsonl", rows)
+    predict(str(model), path, tmp_path / "out.csv")
+    header = (tmp_path / "out.csv").read_text().splitlines()[0].split(",")
+    assert sorted(header) == sorted({*header})
+
+
 @Language.component("spanft_test_refuses")
 def refuse(doc):
     if "refuse" in doc.text:

@@ -130,9 +130,9 @@ def test_a_dataset_is_read_as_conll_is(nlp, tmp_path):
 @pytest.mark.parametrize(
     ("row", "names", "expected"),
     [
-        ((["a"], ["PER"]), None, r"Row 0 of split 'train' .* tag 'PER', but"),
+        ((["a"], ["PER"]), None, r"Row 1 of split 'train' .* tag 'PER', but"),
         ((["a"], [-1]), ["O"], r"has \[None\] in column 'ner_tags'"),
-        ((["a", "b"], ["O"]), None, "Row 0 .* has 2 tokens, but 1 tags"),
+        ((["a", "b"], ["O"]), None, "Row 1 .* has 2 tokens, but 1 tags"),
     ],
 )
 def test_bad_rows_of_a_dataset(nlp, tmp_path, row, names, expected):

@@ -176,7 +176,7 @@ def test_scores_and_secret_labels_of_datasets(nlp, pair_nlp, save):
     corpus = dataset_corpus(name, text="a", text_pair="b", score="label")
     assert read(corpus, pair_nlp) == [("x [SEP] y", {"score": 3.0})]
     name = save([{"text": "a", "label": -1}], label=datasets.ClassLabel(names=["x"]))
-    with pytest.raises(SpanftError, match=r"Row 0 of split 'train' .* no label"):
+    with pytest.raises(SpanftError, match=r"Row 1 of split 'train' .* no label"):
         read(dataset_corpus(name), nlp)
     assert read(dataset_corpus(name, label=None), nlp) == [("a", {})]
 

@@ -123,7 +123,8 @@ class EncoderShim(PyTorchShim):
     def __init__(self, settings: EncoderSettings) -> None:
         """Make it empty."""
         # What was trained on a GPU is loaded without one, too.
-        scales = settings.precision == "fp16" and torch.cuda.is_available()
+        is_on_cuda = get_torch_default_device().type == "cuda"
+        scales = settings.precision == "fp16" and is_on_cuda
         super().__init__(None, grad_scaler=PyTorchGradScaler(scales))
         self.settings = settings
         self.has_warned = False  # that a text among pairs is single
@@ -212,14 +213,15 @@ class EncoderShim(PyTorchShim):
                 d_output = torch.zeros_like(output)
                 d_output[is_real] = scaled[rows].to(output.dtype)
                 torch.autograd.backward(output, d_output)
-            gradients = (p.grad for p in module.parameters() if p.grad is not None)
-            self._grad_scaler.unscale(gradients)
 
         return vectors, backprop
 
     def finish_update(self, optimizer: Optimizer) -> None:
         """Update the weights, all at once where the optimizer allows it."""
         module = self.encoder.module
+        # Once for all parts of a batch, whose gradients are added up.
+        gradients = (p.grad for p in module.parameters() if p.grad is not None)
+        self._grad_scaler.unscale(gradients)
         if not can_fuse(optimizer, module):
             super().finish_update(optimizer)
             return
@@ -299,7 +301,7 @@ def forward(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
         nothing = ops.alloc2f(0, model.get_dim("nO"))
         return DocRows(docs, nothing, starts, encodings, cls), lambda d_rows: docs
     lengths = np.array([len(window.ids) for window in cut], np.int64)
-    overhead = _OVERHEAD[shim.device.type]
+    overhead = _OVERHEAD.get(shim.device.type, _OVERHEAD["cuda"])
     groups = micro_batches(lengths, overhead, settings.max_batch_rows)
     vectors, backprop_encoder = shim.encode(cut, lengths, groups, is_train)
     flat: Any = torch2xp(vectors, ops=ops)

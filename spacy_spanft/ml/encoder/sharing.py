@@ -152,17 +152,17 @@ class EncoderListener(Model[list[Doc], DocRows]):
         super().__init__("encoder_listener", forward, init=init, dims={"nO": None})
         self.upstream_name = upstream
         self.encoder: SharedEncoder | None = None
-        self._received: Encoded | None = None
+        self.received: Encoded | None = None
 
     def receive(self, rows: DocRows, backprop: Backprop) -> None:
         """Keep the rows of the next batch, and the callback for their gradient."""
-        self._received = rows, backprop
+        self.received = rows, backprop
 
     def take(self, docs: list[Doc]) -> Encoded:
         """Return what was received, once; what is not trained sends nothing."""
-        if self._received is None:
+        if self.received is None:
             return self.shared.rows_of(docs, learn=True), no_gradient
-        (rows, backprop), self._received = self._received, None
+        (rows, backprop), self.received = self.received, None
         if list(map(id, docs)) != list(map(id, rows.docs)):
             raise SpanftError(
                 f"A component that listens to the encoder {self.upstream_name!r} was "

@@ -29,7 +29,7 @@ from .sequences import Pooling, upload, with_nonempty
 _CLS = ("[CLS]", "<s>", "<cls>", "<|startoftext|>")
 # What spacy-curated-transformers calls a tok2vec with a transformer, and those without.
 _WRAPPED = "wrapped_transformer_and_listener"
-_LISTENERS = ("last_transformer_layer_listener", "scalar_weighting_listener")
+CURATED_LISTENERS = ("last_transformer_layer_listener", "scalar_weighting_listener")
 
 
 class DocRows(NamedTuple):
@@ -103,7 +103,7 @@ def encoder_rows(tok2vec: Model[list[Doc], Any]) -> ToRows:
 
         source = chain(tok2vec, split_trf_batch())
         return _rows("wordpiece_rows", forward_wordpieces, source, 1.0)
-    if tok2vec.name in (_WRAPPED, *_LISTENERS):
+    if tok2vec.name in (_WRAPPED, *CURATED_LISTENERS):
         listener = layers[1] if tok2vec.name == _WRAPPED else tok2vec
         pooling = listener.layers[-1]
         # It stays a layer, without being called: the listener has a reference to it.
@@ -222,9 +222,9 @@ def _gradient_of(data: Any, d_tensor: Any) -> Any:
 def forward_curated(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
     """Return one row for each wordpiece. Listeners receive no [CLS]."""
     source = model.layers[0]
-    if source.name in _LISTENERS and not is_train:
+    if source.name in CURATED_LISTENERS and not is_train:
         check_annotated(docs)
-    elif source.name in _LISTENERS and not has_heard_curated(source):
+    elif source.name in CURATED_LISTENERS and not has_heard_curated(source):
         raise no_transformer()
     states, backprop_source = source(docs, is_train)
     ops = model.ops

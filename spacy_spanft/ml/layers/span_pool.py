@@ -16,7 +16,7 @@ from ..alignment import NO_SPANS, Ints, Pieces, align_pieces, get_spans, rows_of
 from .encoder_rows import DocRows, Pool
 from .pooling import pooler
 from .scoring import zeros_for_nothing
-from .sequences import Applied, Pooling, Sequences, upload
+from .sequences import Applied, Pooling, Sequences, upload, with_nonempty
 
 Summary = Literal["cls", "mean", "unit_mean"]
 SUMMARY = "doc_summary"
@@ -51,6 +51,8 @@ def text_pool(span_pooling: Pooling, doc_pooling: Pooling) -> Pool:
 
 def _pool(name: str, layers: list[Model[Any, Any]], attrs: dict[str, Any]) -> Pool:
     dims: dict[str, int | None] = {"nO": None, "nI": None}
+    if not layers[1].name.startswith("with_nonempty("):  # thinc's take no empty texts
+        layers[1] = with_nonempty(layers[1])
     return Model(name, forward, init=init, layers=layers, dims=dims, attrs=attrs)
 
 

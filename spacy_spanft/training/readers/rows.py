@@ -38,7 +38,7 @@ def rows_from_dataset(
         column: getattr(feature, "feature", feature)
         for column, feature in dataset.features.items()
     }
-    for i, cells in enumerate(dataset):
+    for i, cells in enumerate(dataset, 1):
         for column, feature in features.items():
             if hasattr(feature, "names"):
                 cells[column] = _named(cells[column], feature.names)
