@@ -43,12 +43,12 @@ def train_cli(
 
 def pretrain_cli(
     ctx: Context,
+    texts: Annotated[list[Path], Argument(help="Text files with a text or paragraph a line, or tables; compressed or not")],  # noqa: E501
+    *,
     model: Annotated[str, Option("--model", "-m", help="The model to begin with, by name or path")],  # noqa: E501
-    text: Annotated[list[Path], Option("--text", "-t", help="Text files with a text or paragraph a line, or tables; compressed or not")],  # noqa: E501
     output: Annotated[Path, Option("--output", "-o", help="The folder to write; an interrupted training in it is resumed")],  # noqa: E501
-    more: Annotated[list[Path] | None, Argument(help="More text files", metavar="[FILE]...")] = None,  # noqa: E501
     overwrite: Annotated[bool, Option("--overwrite", help="Start over, even if the output holds an encoder")] = False,  # noqa: E501
-    column: Annotated[str | None, Option(help="The column of tables that holds the text")] = None,  # noqa: E501
+    column: opt.Column = None,
     masking: Annotated[Unit, Option(help="What is masked at once")] = "spans",
     sbo: Annotated[bool, Option("--sbo/--no-sbo", help="Predict spans from their boundaries, too")] = True,  # noqa: E501
     share: Annotated[float, Option(help="The share of the tokens that is masked")] = 0.15,  # noqa: E501
@@ -81,7 +81,6 @@ def pretrain_cli(
     names = {field.name for field in fields(Settings)}
     options = {name: value for name, value in ctx.params.items() if name in names}
     settings = Settings(**{**options, "dictionary": dictionary})
-    texts = [*text, *(more or ())]
     report_texts(texts, column, errors=errors, encoding=encoding)
     try:
         pretrained = pretrain(model, texts, output, settings, overwrite=overwrite)

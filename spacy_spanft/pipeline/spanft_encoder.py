@@ -80,8 +80,6 @@ class SpanftEncoder(Tok2Vec):
         """Let a listener of a component listen to this one."""
         super().add_listener(listener, component_name)
         listener.encoder = self.shared
-        if self.model.has_dim("nO"):
-            listener.set_dim("nO", self.model.get_dim("nO"), force=True)
 
     def find_listeners(self, component: Any) -> None:
         """Add the listeners of another component to this one.
@@ -196,13 +194,8 @@ class SpanftEncoder(Tok2Vec):
     def initialize(
         self, get_examples: GetExamples, *, nlp: Language | None = None
     ) -> None:
-        """Load the encoder, if there is none yet, and find the listeners."""
+        """Load the encoder, if there is none yet."""
         self.model.initialize()
-        pipeline = [] if nlp is None else nlp.pipeline
-        names = [name for name, _ in pipeline]
-        after = names.index(self.name) + 1 if self.name in names else 0
-        for _, component in pipeline[after:]:
-            self.find_listeners(component)
 
     def from_bytes(self, *args: Any, **settings: Any) -> "SpanftEncoder":
         """Load the component."""

@@ -115,7 +115,7 @@ def test_outputs_are_checked_before_the_work(corpus, tmp_path):
         ["add", "none.cfg", output],
         ["compare", "none", "--data", "none.spacy", "--output", output],
         ["experiment", "no.yml", "-d", "none", "--metrics", "m", "--output", output],
-        ["pretrain", "--model", "none", "--text", corpus, "--output", output],
+        ["pretrain", corpus, "--model", "none", "--output", output],
     ):
         assert "a.txt' is no folder" in run(*args, ok=False).stderr, args
 

@@ -9,7 +9,7 @@ import spacy
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.parameter_groups import shim_of
 
-from ..tiny import encoder_config, save_encoder
+from ..tiny import encoder_config
 from .test_encoder import TEXTS, answers, gradients, make, module_of
 
 torch = pytest.importorskip("torch")
@@ -80,20 +80,15 @@ def test_a_damaged_pipeline(saved, tmp_path):
             spacy.load(tmp_path, exclude=heads)
 
 
-def same_gradients(bert, **settings):
+# PyTorch 2.4 warns of what it does itself.
+@pytest.mark.filterwarnings(r"ignore:`torch.cpu.amp.autocast:FutureWarning")
+def test_checkpointing_computes_again(bert, tmp_path):
     plain = gradients(make(bert))
-    nlp = make(bert, encoder=encoder_config(bert, **settings))
+    nlp = make(bert, encoder=encoder_config(bert, gradient_checkpointing=True))
     changed = gradients(nlp)
     assert len(plain) > 10
     for name, one in plain.items():
         np.testing.assert_allclose(one, changed[name], atol=1e-5)
-    return nlp
-
-
-# PyTorch 2.4 warns of what it does itself.
-@pytest.mark.filterwarnings(r"ignore:`torch.cpu.amp.autocast:FutureWarning")
-def test_checkpointing_computes_again(bert, tmp_path):
-    nlp = same_gradients(bert, gradient_checkpointing=True)
     nlp.to_disk(tmp_path)
     for one, times in ((make(bert), 1), (spacy.load(tmp_path), 2)):
         calls = []
@@ -106,22 +101,3 @@ def test_checkpointing_computes_again(bert, tmp_path):
         assert n_batches > 0
         gradients(one)
         assert len(calls) == (1 + times) * n_batches
-
-
-def test_compiled(monkeypatch, tmp_path):
-    compiled = []
-
-    def compile_without_compiler(module, **settings):
-        assert settings == {"dynamic": True}
-        compiled.append(module)
-        return module
-
-    monkeypatch.setattr(torch, "compile", compile_without_compiler)
-    bert = save_encoder(tmp_path / "bert", "bert-cased")  # of one layer
-    nlp = same_gradients(bert, compile=True)
-    assert len(compiled) == 1
-    nlp.to_disk(tmp_path / "nlp")
-    expected = make(bert)("the film is good").cats
-    cats = spacy.load(tmp_path / "nlp")("the film is good").cats
-    assert cats == pytest.approx(expected, abs=1e-5)
-    assert len(compiled) == 2

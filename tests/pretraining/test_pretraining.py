@@ -74,7 +74,7 @@ def text(tmp_path_factory):
 
 def train(model, text, output, *options, ok=True):
     settings = [f"--{name.replace('_', '-')}={TINY[name]}" for name in TINY]
-    args = ["--model", model, "--text", text, "--output", output, *settings, *options]
+    args = [text, "--model", model, "--output", output, *settings, *options]
     return run("spanft", "pretrain", *args, ok=ok)
 
 

@@ -59,7 +59,6 @@ def huggingface_encoder(
     tokenizer_config: dict[str, Any] = SimpleFrozenDict(),
     transformer_config: dict[str, Any] = SimpleFrozenDict(),
     gradient_checkpointing: bool = False,
-    compile: bool = False,
     trust_remote_code: Literal[False] = False,
 ) -> ToRows:
     """Build `spacy-spanft.HuggingFaceEncoder.v1`, for the component `spanft_encoder`.
@@ -89,8 +88,6 @@ def huggingface_encoder(
         {"attn_implementation": "eager"}.
     gradient_checkpointing (bool): Whether the backward pass recomputes what it needs
         instead of keeping it: slower, with less memory.
-    compile (bool): Whether `torch.compile` compiles the encoder. The first batches then
-        take minutes; on a CPU it needs a C++ compiler, and saved no time.
     trust_remote_code (bool): Must be false: code that comes with an encoder never runs,
         as a pipeline trained with it could not be loaded.
     """
@@ -105,7 +102,6 @@ def huggingface_encoder(
         tokenizer_config=dict(tokenizer_config),
         transformer_config=dict(transformer_config),
         gradient_checkpointing=gradient_checkpointing,
-        compile=compile,
     )
     return Model(
         NAME,
@@ -155,13 +151,11 @@ class EncoderShim(PyTorchShim):
             enable = getattr(module, name, module.gradient_checkpointing_enable)
             # Wordpieces are numbers, and have no gradient for the other kind to follow.
             enable({"use_reentrant": False})
-        if self.settings.compile:
-            module.compile(dynamic=True)  # which needs dense gradients
         self.loaded = encoder
         self._model = module
         # PyTorch makes a matrix of the whole vocabulary for each micro-batch, nearly
         # all of it zeros: on a CPU a tenth of a step. A GPU does it fast.
-        if self.device.type == "cpu" and not self.settings.compile:
+        if self.device.type == "cpu":
             parts = module.modules()
             self._sparse = [part for part in parts if isinstance(part, Embedding)]
         for embedding in self._sparse:

@@ -64,7 +64,6 @@ class EncoderSettings:
     tokenizer_config: Mapping[str, Any] = field(default_factory=dict)
     transformer_config: Mapping[str, Any] = field(default_factory=dict)
     gradient_checkpointing: bool = False
-    compile: bool = False
 
     def __post_init__(self) -> None:
         if self.separator is not None:
