@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spacy.tokens import DocBin
     from spacy.training import Example
 
-    from ..training.gold import DataSummary
+    from ..configs.summary import DataSummary
 
 InputFormat = Literal["tsv", "csv", "jsonl", "parquet", "conll"]
 
@@ -97,7 +97,8 @@ def _references(
     """Collect the references; spaCy would skip the empty ones, which are counted."""
     from spacy.tokens import DocBin
 
-    from ..training.gold import DataSummary, entities_in, labels_in
+    from ..configs.summary import DataSummary
+    from ..training.gold import entities_in, labels_in
 
     docs, summary, n_empty = DocBin(), DataSummary(), 0
     for doc in (example.reference for example in examples):

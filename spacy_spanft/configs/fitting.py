@@ -11,11 +11,11 @@ from spacy.training import Example
 
 from ..errors import SpanftError, counted, listed, shown
 from ..training.contrast import HANDFUL, N_TEXTS
-from ..training.gold import DataSummary
 from ..training.probe import MOST_TEXTS
 from ..training.readers.held_out import held_out
 from ..training.schedules import MOST_STEPS
-from .sources import check_labels, data_format, read_data, summarize
+from .sources import data_format, read_data
+from .summary import DataSummary, check_labels, summarize
 from .templates import CLASSIFIERS, REGRESSOR, TASKS
 
 # The windows of a classifier of long texts, in tokens, and the wordpieces of each.

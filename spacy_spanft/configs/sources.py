@@ -1,8 +1,7 @@
-"""Where a config's data come from, what they hold, and which task they are for."""
+"""Where a config's data come from, and which task they are for."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -13,15 +12,16 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import registry
 
-from ..errors import SpanftError, listed, shown
+from ..errors import SpanftError, shown
 from ..ml.pairs import SEPARATOR
-from ..training.gold import LEARNED, SCORE, DataSummary, has_score
+from ..training.gold import SCORE
 from ..training.readers.classification import is_docbins
 from ..training.readers.entities import CONLL_ENDING, has_offsets
 from ..training.readers.rows import DocBins
 from ..util.columns import SETTINGS, find_columns
 from ..util.tables import format_of
-from .templates import REGRESSOR, TASKS, base, interpolated
+from .summary import summarize
+from .templates import base, interpolated
 
 DOCBINS = "spacy.Corpus.v1"
 HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
@@ -45,10 +45,7 @@ SETTINGS_OF = {
     "entities": ("encoding", "errors"),
     "docbins": (),
 }
-_SEVERAL = re.compile(r"\S\s*([,;|])\s*\S")
-_MARKS = " .,;:!?'\""  # around labels that may mean the same
 _N_DOCS = 1000  # enough to see what is annotated
-_MANY = 5  # rows, of which each should not have a label of its own
 
 
 def set_sources(
@@ -144,23 +141,6 @@ def read_data(config: Config, part: str) -> Iterator[Example]:
     yield from corpus(tokenizer_of(plain))
 
 
-def summarize(examples: Iterable[Example], task: str, source: str) -> DataSummary:
-    """Return the contents of data for a task; source is their name, for errors."""
-    summary = DataSummary()
-    component = TASKS[task].component
-    for doc in (example.reference for example in examples):
-        if component == REGRESSOR and not has_score(doc):
-            raise SpanftError(
-                f"{shown(source)} has no scores for {task}, but labels or nothing: "
-                "each text needs doc.cats['score'] and no other label."
-            )
-        learned = () if component == REGRESSOR else LEARNED[component](doc, None)
-        summary.add(doc, list(learned))
-    if not summary.n_words:
-        raise SpanftError(f"There are no rows in {shown(source)}.")
-    return summary
-
-
 def tokenizer_of(config: Config) -> Language:
     """Make an empty pipeline with the tokenizer of a config without variables."""
     tokenizer = {k: v for k, v in config["nlp"].items() if k == "tokenizer"}
@@ -218,54 +198,6 @@ def guess_task(path: str, columns: Mapping[str, str], lang: str) -> str:
     set_sources(config, task, {"train": path}, columns)
     summary = summarize(read_data(config, "train"), task, path)
     return task if summary.n_several else "textcat"
-
-
-def check_labels(data: DataSummary, path: str) -> list[str]:
-    """Raise if all rows have the same label, or each of many another; return doubts."""
-    labels, n_rows, source = data.labels, len(data.n_words), shown(path)
-    doubts = _several_in(labels, n_rows, source)
-    spellings: dict[str, list[str]] = {}
-    for label in labels:
-        key = label.strip(_MARKS).casefold().removesuffix(".0")  # 1 and 1.0
-        spellings.setdefault(key, []).append(label)
-    if alike := [names for names in spellings.values() if len(names) > 1]:
-        doubts.append(
-            f"Labels of {source} differ only in case or punctuation: "
-            f"{listed(alike[0])}. If they mean the same, write them alike."
-        )
-    if data.n_several:
-        return doubts
-    if len(labels) == 1:
-        raise SpanftError(
-            f"Every text of {source} has the label {listed(labels)}; a classifier "
-            "needs at least two. Is this the right column?"
-        )
-    if len(labels) == n_rows >= _MANY:
-        hints = " ".join(["Add rows, or name another column with --label.", *doubts])
-        raise SpanftError(
-            f"Each of {n_rows:,} rows of {source} has a label of its own, such as "
-            f"{listed(list(labels)[:2])}, and a label is learned from several rows. "
-            f"{hints}"
-        )
-    return doubts
-
-
-def _several_in(labels: Counter[str], n_rows: int, source: str) -> list[str]:
-    """Return a doubt about labels such as "sport,news"."""
-    if lists := [x for x in labels if x.startswith(("['", '["'))]:
-        return [
-            f"Labels of {source} look like {shown(lists[0])}. If these are "
-            "lists, save them as JSONL, where a list holds several labels."
-        ]
-    joined = {x: match[1] for x in labels if (match := _SEVERAL.search(x))}
-    are_most = 2 * sum(labels[x] for x in joined) > n_rows
-    for label, mark in joined.items():
-        if are_most or set(map(str.strip, label.split(mark))) <= labels.keys():
-            return [
-                f"Labels of {source} look like {shown(label)}. If these are "
-                f'several labels, add --label-separator "{mark}".'
-            ]
-    return []
 
 
 def _task_of_docs(path: str, lang: str) -> str:

@@ -27,10 +27,10 @@ from ..configs.sources import (
     SETTINGS_OF,
     guess_columns,
     guess_task,
-    summarize,
     table_columns,
     tokenizer_of,
 )
+from ..configs.summary import summarize
 from ..configs.templates import LISTENERS, TASKS, change, interpolated
 from ..errors import SpanftError, check_setting, listed, report, reported, shown
 from ..ngrams.dictionary import NgramDictionary, default_dictionary
