@@ -54,6 +54,7 @@ OF_TOKENS = [
     "Hugging Face token classification, 300 steps",
     "SpanMarker",
     "spaCy ner, same encoder",
+    "spaCy ner, same encoder, 300 steps",
     "spaCy ner, CNN",
 ]
 

@@ -14,7 +14,7 @@ from thinc.api import Model
 from thinc.types import Ragged
 
 from ..errors import SpanftError
-from ..ml.layers.pooling import weights_of
+from ..ml.layers.pooling import attention_weights
 from ..ml.layers.sequences import upload
 
 
@@ -74,7 +74,7 @@ def _gradient(layer: Model[Any, Any], X: Any, D: Any) -> Any:
 def _attention_sum(layer: Model[Any, Any], X: Any, D: Any) -> Any:
     lengths = layer.ops.to_numpy(X.lengths)
     (owners,) = upload(layer.ops, np.repeat(np.arange(len(lengths)), lengths))
-    return D[:, owners] * weights_of(layer, X)
+    return D[:, owners] * attention_weights(layer, X)
 
 
 def _layer_norm(layer: Model[Any, Any], X: Any, D: Any) -> Any:

@@ -52,7 +52,7 @@ class SpanMaskingCollator:
     _tells_words: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_tokenizer(self.tokenizer)
+        check_mask_token(self.tokenizer)
         self._tells_words = tells_words(self.tokenizer)
         units = get_args(Masking)
         check_setting("masking", self.masking, self.masking in units, f"in {units}")
@@ -139,7 +139,7 @@ def _runs(may: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 
-def check_tokenizer(tokenizer: Any) -> None:
+def check_mask_token(tokenizer: Any) -> None:
     """Raise for a tokenizer that cannot mask."""
     name = tokenizer.name_or_path or type(tokenizer).__name__
     if tokenizer.mask_token_id is None:

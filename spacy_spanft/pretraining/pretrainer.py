@@ -202,8 +202,8 @@ def _make_trainer(
         parts = sequences.train_test_split(settings.eval_share, seed=args.seed)
         train, held_out = Passes(parts["train"], 1), Passes(parts["test"], 0)
     per_step = args.train_batch_size * args.world_size * settings.accumulate
-    epochs = math.ceil(settings.epochs * len(train) / per_step)
-    args.max_steps = epochs if settings.steps is None else settings.steps
+    of_epochs = math.ceil(settings.epochs * len(train) / per_step)
+    args.max_steps = of_epochs if settings.steps is None else settings.steps
     args.warmup_steps = math.ceil(0.1 * args.max_steps)
     args.eval_strategy = "steps" if held_out else "no"
     set_seed(args.seed)

@@ -8,7 +8,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING
 from ..errors import SpanftError, check_setting
 from ..ml.encoder import safety
 from ..ml.encoder.loading import loading, longest_window
-from .collator import check_tokenizer
+from .collator import check_mask_token
 from .objective import with_objective
 
 # Longer sequences cost more than they are worth, unless somebody asks for them.
@@ -27,7 +27,7 @@ def load_parts(name: str) -> tuple[Any, Any]:
         )
     with loading(name):
         tokenizer = safety.load_tokenizer(name, config)
-    check_tokenizer(tokenizer)
+    check_mask_token(tokenizer)
     return config, tokenizer
 
 

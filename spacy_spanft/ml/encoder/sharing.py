@@ -38,7 +38,8 @@ class SharedEncoder:
     """An encoder, with the vectors that components have yet to read.
 
     They belong to their Doc as an attribute would (the table holds it weakly), until
-    the last component has read them: a Doc that is kept does not keep its vectors.
+    the last component has read them: a Doc that is kept does not keep its vectors,
+    unless a component that would have read them is disabled.
 
     While the encoder is frozen, the vectors of texts that components learn from are
     remembered; of those that are predicted in between at their second time, so that

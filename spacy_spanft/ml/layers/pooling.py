@@ -116,7 +116,7 @@ def forward_attention(model: Pooling, X: Ragged, is_train: bool) -> Pooled:
     return Y, backprop
 
 
-def weights_of(model: Pooling, X: Ragged) -> Any:
+def attention_weights(model: Pooling, X: Ragged) -> Any:
     """Return the weight of each row, (n_rows, 1); each sequence's sum to one."""
     return _attend(model, X)[1]
 
