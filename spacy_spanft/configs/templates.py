@@ -56,7 +56,7 @@ class Task(NamedTuple):
 
 
 _PAIRS = (
-    "The data are two columns of texts in a TSV, CSV or JSONL file, named below as in "
+    "The data are two columns of texts in a table, named below as in "
     'GLUE. A trained pipeline takes "one text [SEP] another".'
 )
 _SCORE = 'The score is in doc.cats["score"].'
