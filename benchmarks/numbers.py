@@ -28,9 +28,10 @@ def mean_over(groups: Sequence[Seeds]) -> Seeds:
 
 
 def difference(values: Seeds) -> str:
-    """Return a mean difference with its interval and the number of seeds."""
-    if len(values) < 2:
-        return "".join(f"{signed(value)} (n = 1)" for value in values.values()) or "-"
+    """Return a mean difference with its interval, if it has one, and the seeds."""
+    if len(values) < 3:
+        n = len(values)
+        return f"{signed(mean(values.values()))} (n = {n})" if n else "-"
     low, high = map(signed, interval([*values.values()]))
     middle = signed(mean(values.values()))
     return f"{middle} ({low} to {high}, n = {len(values)})"

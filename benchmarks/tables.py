@@ -1,6 +1,5 @@
 """The tables of the paper's size, `init`'s settings, cost and explanations."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
@@ -142,26 +141,22 @@ def few() -> Iterator[Row]:
 
 
 def lists() -> Iterator[Row]:
-    """Yield what lists of words and names add as features of entities."""
-    arms = {
-        "attribute": "tags − none",
-        "attribute-random": "tags, random list − none",
-        "layer": "layer − none",
-        "layer-random": "layer, random list − none",
+    """Yield what lists of words and names add to spaCy's CNN, as features."""
+    pairs = {
+        "tags − none": ("attribute", "none"),
+        "tags − random list": ("attribute", "attribute-random"),
+        "layer − none": ("layer", "none"),
+        "layer − random list": ("layer", "layer-random"),
     }
-    yield "data", "encoder", "seeds", "none", *arms.values()
-    runs = _read("lists")
-    for task, encoder in dict.fromkeys((run["task"], run["encoder"]) for run in runs):
-        how = {"task": task, "encoder": encoder}
-        base, *others = (
-            {run["seed"]: run["ents_f"] for run in _of(runs, arm=arm, **how)}
-            for arm in ("none", *arms)
-        )
-        cells = (difference(minus(other, base)) for other in others)
-        sizes = sorted({len(scores) for scores in (base, *others) if scores})
-        seeds = " to ".join(dict.fromkeys((str(sizes[0]), str(sizes[-1]))))
-        row = (re.sub(r", n = \d+| \(n = 1\)", "", cell) for cell in cells)
-        yield task, encoder, seeds, f"{mean(base.values()):.1f}", *row
+    yield "data", "none", *pairs
+    runs = _of(_read("lists"), encoder="CNN")
+    for task in dict.fromkeys(run["task"] for run in runs):
+        scores: dict[str, Seeds] = {"none": {}}
+        for run in _of(runs, task=task):
+            scores.setdefault(run["arm"], {})[run["seed"]] = run["ents_f"]
+        cells = (difference(minus(scores[a], scores[b])) for a, b in pairs.values())
+        row = (cell.replace(", n = 10", "") for cell in cells)
+        yield task, spread(scores["none"]).replace(", n = 10", ""), *row
 
 
 def head_first() -> Iterator[Row]:
@@ -257,6 +252,7 @@ _peers = partial(
         "Hugging Face": (_TOKENS, "score"),
         "Hugging Face, 300 steps": (f"{_TOKENS}, 300 steps", "score"),
         "SpanMarker": ("SpanMarker", "score"),
+        "spaCy, 300 steps": ("spaCy ner, same encoder, 300 steps", "score"),
         "spaCy, CNN": ("spaCy ner, CNN", "score"),
     },
 )

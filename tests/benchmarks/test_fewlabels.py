@@ -68,7 +68,8 @@ def test_a_stopped_command_is_resumed(tmp_path):
 def test_differences_are_paired_by_seed():
     gained = minus({0: 2.0, 1: 4.0, 2: 9.0}, {0: 1.0, 1: 3.0})
     assert gained == {0: 1.0, 1: 1.0}
-    assert difference(gained) == "+1.0 (+1.0 to +1.0, n = 2)"
+    assert difference(gained) == "+1.0 (n = 2)"  # whose interval says nothing
+    assert difference({**gained, 2: 1.0}) == "+1.0 (+1.0 to +1.0, n = 3)"
     assert difference({3: -0.5}) == "−0.5 (n = 1)"
     assert difference({}) == "-"
 
