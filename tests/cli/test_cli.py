@@ -150,13 +150,6 @@ def test_errors_leave_files_as_they_were(corpus, tmp_path):
     assert not output.exists()
 
 
-def test_texts_are_marked_on_a_page(tmp_path):
-    page = tmp_path / "page.HTML"
-    page.write_text("text\n")
-    run("segment", "New York & <b>", "b", "--html", page, "--jsonl")
-    assert "&amp; &lt;b&gt;" in page.read_text(encoding="utf8")
-
-
 def test_segmented_texts_have_brackets_or_are_json(file, tmp_path):
     (tmp_path / "c.txt").write_text("New York City.\r\nLondon\n")
     done = run("segment", "--file", tmp_path / "c.txt")

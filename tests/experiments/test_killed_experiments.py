@@ -1,11 +1,8 @@
 """A killed experiment leaves no process behind, and resumes as if nothing happened."""
 
-import os
-import random
 import signal
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -51,21 +48,9 @@ def check_gone(mark):
         time.sleep(0.02)
 
 
-def weights_in(folder):
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.glob("one/*/[0-9]/model/**/model")
-        if path.is_file()
-    }
-
-
 @pytest.mark.parametrize(
     ("number", "jobs", "moment"),
-    [
-        (signal.SIGKILL, 1, "Training pipeline"),
-        (signal.SIGTERM, 2, ""),
-        pytest.param(signal.SIGINT, 2, "", marks=pytest.mark.slow),
-    ],
+    [(signal.SIGKILL, 1, "Training pipeline"), (signal.SIGTERM, 2, "")],
 )
 def test_a_killed_experiment_leaves_no_process(place, number, jobs, moment):
     """Neither while it trains nor as soon as the processes have begun."""
@@ -87,40 +72,3 @@ def test_a_killed_experiment_leaves_no_process(place, number, jobs, moment):
         assert "Stopped" in output
         files = {path.name for path in (place / "out").rglob("*") if path.is_file()}
         assert files == {".lock"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_killed_at_random_moments(place, number):
-    """The weights are those of an experiment that nobody killed."""
-    n_kills = int(os.environ.get("SPANFT_KILLS", "10"))
-    args = ("--jobs", "2", "--seeds", "2", "--epochs", "2")
-    begin = time.monotonic()
-    finish("whole", *args)
-    usual = time.monotonic() - begin
-    expected = weights_in(place / "out")
-    assert len(expected) == 6
-    (place / "out").rename(place / "expected")
-    chance = random.Random(int(number))
-    for i in range(n_kills):
-        process = start(mark := f"{place}-{i}", *args)
-        end = time.monotonic() + chance.uniform(0, usual)
-        while process.returncode is None and time.monotonic() < end:
-            time.sleep(0.01)
-        with suppress(ProcessLookupError):  # it has ended
-            process.send_signal(number)
-        process.communicate()
-        check_gone(mark)
-        weights = weights_in(place / "out")
-        assert weights == {path: expected[path] for path in weights}
-        if len(weights) == len(expected):
-            (place / "out").rename(place / f"out{i}")
-    finish("again", *args)
-    assert weights_in(place / "out") == expected
-    assert not [*place.glob("out/one/*/*.going*")]
-
-
-def finish(mark, *args):
-    process = start(mark, *args)
-    _, output = process.communicate(timeout=1800)
-    assert process.returncode == 0, output

@@ -129,18 +129,6 @@ def test_without_epochs_it_trains_as_init_says(place):
     assert [model["summary"] for model in models] == ["unit_mean", "mean"]
 
 
-def test_arms_learn_in_the_loop_where_spans_can_count(place):
-    encoder = save_encoder(Path("encoder"))
-    for name, n in (("train", 60), ("dev", 30)):
-        rows = "".join(f"{'abc'[i % 3]} {name} {i},{'abc'[i % 3]}\n" for i in range(n))
-        Path(f"data/one/{name}.spacy").unlink()
-        Path(f"data/one/{name}.csv").write_text(f"text,label\n{rows}")
-    how = {"overrides": {"paths.transformer": str(encoder)}, "epochs": None}
-    (run,) = plan("data/one", seeds=[0], arms="{a: {}}", **how)
-    assert "contrast" not in run.config["initialize"]["after_init"]
-    assert run.config["training"]["max_steps"] == 150
-
-
 def test_columns_of_pairs_and_settings_of_tables_are_those_of_init(place):
     encoder = save_encoder(Path("encoder"))
     for name, n in (("train", 12), ("dev", 6)):

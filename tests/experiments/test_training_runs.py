@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-import spacy
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments import run_matrix, running
@@ -90,21 +89,6 @@ def test_without_the_first_arm_nothing_is_compared(place):
     result = spacy_command(*COMMAND, *args, ok=False)
     assert result.stderr.endswith("✘ 2 of 4 runs failed.\n")
     assert not Path("metrics").exists()
-
-
-@pytest.mark.usefixtures("in_this_process")
-def test_tables_are_read_by_their_columns(place):
-    folder = place / "data" / "table"
-    folder.mkdir()
-    rows = [f"{'good' if i % 2 else 'bad'} film\t{'AB'[i % 2]}\n" for i in range(9)]
-    for split in ("train", "dev"):
-        (folder / f"{split}.tsv").write_text("words\tkind\n" + "".join(rows))
-    (folder / "task.json").write_text('{"columns": {"text": "words", "label": "kind"}}')
-    (run, *_) = plan("data/table", seeds=[0], epochs=1)
-    assert run_matrix([run]) == []
-    nlp = spacy.load(run.folder / "model")
-    assert nlp("good film").cats.keys() == {"A", "B"}
-    assert nlp.config["corpora"]["dev"]["text"] == "words"
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,6 @@ import pytest
 from thinc.api import CupyOps
 
 from spacy_spanft.experiments.measuring import peak_memory
-from spacy_spanft.ml.layers.sequences import upload
-
-from .device import ours, watched
 
 HOST = np.ones((2, 3), "f")
 REFUSED = {
@@ -43,16 +40,6 @@ def test_wrong_results_are_those_of_a_real_one():
     with pytest.raises(AssertionError, match="two values"):
         x[cupy.array([0, 0])] = x
     x[cupy.array([1, 0])] = x
-
-
-def test_the_ledger_counts_ours():
-    with watched() as transfers:
-        float(cupy.array(HOST).sum())
-    assert sum(transfers.values()) == 2
-    assert ours(transfers) == (0, 0)
-    with watched() as transfers:
-        upload(CupyOps(), np.arange(3), np.arange(2))
-    assert ours(transfers) == (1, 0)
 
 
 def test_memory_of_both_libraries_counts(monkeypatch):

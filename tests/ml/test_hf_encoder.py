@@ -6,6 +6,7 @@ from itertools import chain
 import numpy as np
 import pytest
 import spacy
+from thinc.api import Adam
 from transformers import AutoConfig
 
 from spacy_spanft import join_pair
@@ -103,10 +104,14 @@ def test_rows_and_gradients_are_those_of_a_plain_loop(folder):
     tokenizer, module = model.shims[0].encoder.tokenizer, model.shims[0].encoder.module
     docs = [NLP.make_doc(text) for text in [*DOCS, LONG, "a"]]
     rows, backprop = model(docs, is_train=True)
-    for doc, encoding in zip(docs, rows.encodings, strict=True):
+    overlap = 40 - tokenizer.num_special_tokens_to_add() - 24
+    cut = cut_windows(docs, tokenizer, 40, overlap)
+    for doc, encoding, windows in zip(docs, rows.encodings, cut, strict=True):
         if len(encoding.windows) < 2:
-            offsets = tokenizer(doc.text, return_offsets_mapping=True).offset_mapping
-            assert_aligned(doc, doc.text, offsets, encoding)
+            encoded = tokenizer(doc.text, return_offsets_mapping=True)
+            ids = [window.ids for window in windows]
+            assert ids == [encoded.input_ids] * len(windows)
+            assert_aligned(doc, doc.text, encoded.offset_mapping, encoding)
     places = list(real_places(rows))
     weights = np.random.RandomState(0).randn(*rows.vectors.shape).astype("f")
     backprop(weights)
@@ -117,7 +122,6 @@ def test_rows_and_gradients_are_those_of_a_plain_loop(folder):
     module.apply(lambda part: setattr(part, "sparse", False))
     module.zero_grad()
     module.train()
-    overlap = 40 - tokenizer.num_special_tokens_to_add() - 24
     expected = plain_rows(model, docs, 40, overlap)
     for index, vectors in zip(places, expected, strict=True):
         own = rows.vectors[index]
@@ -221,9 +225,10 @@ class Scaler:
     def unscale(self, gradients):
         for gradient in gradients:
             gradient /= 256
+            self.found_inf |= not gradient.isfinite().all()
 
     def update(self):
-        pass
+        self.found_inf = False
 
 
 def test_scaled_gradients_of_parts_add_up(bert):
@@ -247,6 +252,31 @@ def test_scaled_gradients_of_parts_add_up(bert):
     plain, scaled = gradients
     for name, gradient in plain.items():
         np.testing.assert_allclose(scaled[name], gradient, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("averages", [False, True])
+def test_a_gradient_that_overflows_is_not_learned_from(bert, averages):
+    """Neither at once nor, with averages, weight by weight."""
+    optimizer, model = Adam(0.1, use_averages=averages), make(bert)
+    (shim,) = model.shims
+    shim._grad_scaler = Scaler()
+    weight = shim.encoder.module.get_input_embeddings().weight
+    before = weight.detach().clone()
+    for factor, is_learned in ((np.inf, False), (1.0, True)):
+        rows, backprop = model.begin_update([NLP("the film")])
+        backprop(factor * rows.vectors)
+        model.finish_update(optimizer)
+        assert bool((weight != before).any()) == is_learned
+        assert not weight.grad.any()
+
+
+def test_predictions_after_an_update_drop_nothing_out(bert):
+    how = {"hidden_dropout_prob": 0.5, "attention_probs_dropout_prob": 0.5}
+    model, docs = make(bert, transformer_config=how), [NLP(LONG)]
+    expected = model.predict(docs).vectors
+    rows, _ = model.begin_update(docs)
+    assert not np.allclose(rows.vectors, expected, atol=1e-3)
+    np.testing.assert_array_equal(model.predict(docs).vectors, expected)
 
 
 def test_a_folder_without_the_files_of_the_tokenizer(tmp_path):

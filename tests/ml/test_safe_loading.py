@@ -226,6 +226,7 @@ WAYS = {
         tokenizer_config={"tokenizer_class": "AutoModelForMaskedLM"}, config=NESTED
     ),
     "cannot be loaded": pickled,
+    "has a folder custom_generate": lambda folder: (folder / "custom_generate").mkdir(),
 }
 REFUSED = {
     **WAYS,
@@ -278,23 +279,3 @@ def test_no_file_of_this_machine_is_saved_with_a_tokenizer(evil, tmp_path):
     assert b"secret" not in loading.encoder_to_bytes(encoder)
     with pytest.raises(SpanftError, match="tokenizer_config has vocab_file"):
         huggingface_encoder(str(evil), tokenizer_config=files)
-
-
-def test_no_code_that_generates_comes_with_a_folder(bert, tmp_path, marker):
-    """Its classes import custom_generate, whatever trust_remote_code is."""
-    folder = shutil.copytree(bert, tmp_path / "encoder")
-    (folder / "model.safetensors").unlink()
-    (folder / "custom_generate").mkdir()
-    code = EVIL.format(marker=str(marker)) + "def generate(model, **_): pass\n"
-    (folder / "custom_generate" / "generate.py").write_text(code)
-    change(folder / "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
-    sizes = {"vocab_size": 90, "emb_dim": 16, "n_layers": 1, "n_heads": 2}
-    config = transformers.XLMConfig(**sizes)
-    transformers.XLMWithLMHeadModel(config).save_pretrained(folder)
-    with pytest.raises(SpanftError, match="has a folder custom_generate"):
-        starting_model.make_model(str(folder), config, False, False)
-    transformers.ClvpConfig().save_pretrained(folder)
-    weights = folder / "model.safetensors"
-    safetensors.save_file({"x": torch.zeros(1)}, weights, metadata={"format": "pt"})
-    with pytest.raises(SpanftError, match="has a folder custom_generate"):
-        loaded(folder)

@@ -12,6 +12,7 @@ from spacy.training import Example
 from thinc.api import Adam
 
 from spacy_spanft.errors import SpanftError
+from spacy_spanft.experiments.measuring import n_parameters
 from spacy_spanft.ml.encoder import sharing
 from spacy_spanft.ml.encoder.hf_encoder import EncoderShim
 from spacy_spanft.ml.encoder.sharing import EncoderListener
@@ -211,6 +212,16 @@ def test_heads_may_learn_in_turns(bert):
         nlp.get_pipe("transformer").finish_update(optimizer)
         assert tagger.received is None
     nlp.update(examples_of(nlp), sgd=optimizer, **FROZEN)
+
+
+def test_each_weight_counts_once(bert):
+    nlp = make(bert)
+    sizes = [parameter.numel() for parameter in module_of(nlp).parameters()]
+    for head in HEADS:
+        nodes = nlp.get_pipe(head).model.walk()
+        pairs = ((n, x) for n in nodes for x in n.param_names if n.has_param(x))
+        sizes += [node.get_param(name).size for node, name in pairs]
+    assert n_parameters(nlp) == sum(sizes)
 
 
 def test_vectors_for_others(pipeline, tmp_path):

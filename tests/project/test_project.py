@@ -108,18 +108,6 @@ def test_demo(project, copy):
     check_outputs(project, "spans", copy)
 
 
-@pytest.mark.slow
-def test_demo_full(project, copy):
-    run("run", "demo-full", ".", *SMALL, cwd=copy)
-    check_outputs(project, "demo-full", copy)
-    folder = copy / "metrics" / "demo-full"
-    tasks = check_report(
-        folder, [arm.name for arm in read_arms(PROJECT / "arms" / "segmenters.yml")]
-    )
-    assert [task["metric"] for task in tasks.values()] == ["cats_accuracy", "ents_f"]
-    assert all(task["n_docs"] == 15 for task in tasks.values())
-
-
 @pytest.fixture(scope="module")
 def ngrams(tmp_path_factory):
     path = tmp_path_factory.mktemp("ngrams") / "ngrams.tsv.gz"

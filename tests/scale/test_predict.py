@@ -1,5 +1,6 @@
 """Whole files through a pipeline: what is read, what is written, and what fails."""
 
+import csv
 import json
 import os
 import re
@@ -150,8 +151,14 @@ def test_a_column_of_csv_has_its_name_once(model, tmp_path):
     rows = [{"text": "New York"}, {"text": "a film", "label": "mine"}]
     path = write(tmp_path / "in.jsonl", rows)
     predict(str(model), path, tmp_path / "out.csv")
-    header = (tmp_path / "out.csv").read_text().splitlines()[0].split(",")
+    with open(tmp_path / "out.csv", newline="") as file:
+        header, *cells = csv.reader(file)
     assert sorted(header) == sorted({*header})
+    first = dict(zip(header, cells[0], strict=True))
+    cats = spacy.load(model)("New York").cats
+    assert cats
+    for label, score in cats.items():
+        assert float(first[f"cats.{label}"]) == pytest.approx(score, abs=1e-5)
 
 
 @Language.component("spanft_test_refuses")

@@ -2,10 +2,8 @@
 
 import errno
 import os
-import random
 import signal
 import time
-from contextlib import suppress
 from glob import glob
 from pathlib import Path
 
@@ -59,24 +57,6 @@ def wait_for_parts(process, output, n_wanted):
     while n_parts(output) < n_wanted and process.returncode is None:
         assert time.monotonic() < end
         time.sleep(0.001)
-
-
-@has_kill
-def test_killed_at_random_moments(model, source, output, whole):
-    chance, n_killed, n_before = random.Random(0), 0, 0
-    while not output.exists():
-        process = Interpreter("-c", SCRIPT, model, source, output, 1)
-        wait_for_parts(process, output, n_before + chance.randint(30, 60))
-        with suppress(ProcessLookupError):  # it has ended
-            process.send_signal(signal.SIGKILL)
-        process.communicate()
-        n_killed += process.returncode < 0
-        assert output.exists() or n_parts(output) >= n_before  # what was there stays
-        if not output.exists():  # the kill may come after the last part
-            n_before = n_parts(output)
-    assert n_killed
-    assert output.read_bytes() == whole
-    assert len(read_lines(output)) == N_ROWS
 
 
 @has_kill

@@ -91,6 +91,7 @@ def test_tokens(nlp, tmp_path):
         ("1\ta\tO\n2\tb\tO\n", "first column of .* numbers the tokens"),
         ("a NN O\nb c NN O\n", "Line 2 of .* 4 columns, but the first line has 3"),
         ("-DOCSTART- O\n\n", "no rows in"),
+        ("a O\nb\n", "must be a token and its tag"),
     ],
 )
 def test_bad_lines(nlp, tmp_path, text, expected):

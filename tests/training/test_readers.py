@@ -189,6 +189,7 @@ def test_scores_and_secret_labels_of_datasets(nlp, pair_nlp, save):
         ("x.tsv", "text\tlabel\na\t3,5\n", {"score": "label"}, "Line 2 .* such as 3.5"),
         ("x.tsv", "text\tlabel\na\tnan\n", {}, "Line 2 .* no label: .* holds 'nan'"),
         ("x.csv", "text,label\na,b,c\n", {}, 'must be quoted: "one, two".$'),
+        ("x.csv", "text,text\na,b\n", {}, "has 'text' twice"),
         ("x.tsv", "", {}, "no rows in"),
         ("x.csv", 'text,label\na,b\n"open\n', {}, "Line 3 .* never closed"),
         ("x.jsonl", '{"text": 3, "label": "x"}', {}, "has 3 .* not a text"),

@@ -44,19 +44,6 @@ def test_an_interrupted_writer_and_a_full_disk_leave_the_old_file(
     assert (tmp_path / "a").read_bytes() == b"old"
 
 
-def test_an_interruption_right_after_the_end_is_still_one(tmp_path, monkeypatch):
-    rename = os.replace
-
-    def rename_and_stop(*args):
-        rename(*args)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "replace", rename_and_stop)
-    with pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path / "a", b"new")
-    assert (tmp_path / "a").read_bytes() == b"new"
-
-
 def test_of_many_writers_one_wins(tmp_path):
     texts = [str(i).encode() * 1000 for i in range(8)] * 5
     with ThreadPoolExecutor(8) as pool:

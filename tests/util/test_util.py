@@ -3,6 +3,7 @@
 import sys
 from configparser import ConfigParser
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pytest
 
@@ -63,3 +64,23 @@ def test_an_error_in_a_thread_is_raised_after_the_results_before_it(n_threads):
     assert [next(results) for _ in range(3)] == [1 / 3, 1 / 2, 1]
     with pytest.raises(ZeroDivisionError):
         next(results)
+
+
+ENDLESS = """
+from time import sleep
+from spacy_spanft.util.threads import map_ahead
+
+def work(seconds):
+    print("begun", flush=True)
+    sleep(seconds)
+
+list(map_ahead(work, [600, 600], 2, in_processes=True))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others start processes anew")
+def test_processes_end_with_a_killed_parent():
+    with Popen([sys.executable, "-c", ENDLESS], stdout=PIPE) as process:
+        process.stdout.readline()
+        process.kill()
+        process.communicate(timeout=60)  # its workers hold its output
