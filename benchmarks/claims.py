@@ -86,6 +86,13 @@ CLAIMS = [
         _SPANFT,
     ),
     Claim(
+        "step, CoLA, MiniLM",
+        "encoder {data}/glue/CoLA/train.tsv {encoder} --n-predicted 0",
+        _STEP,
+        {**_PLAIN, **_OVERS},
+        _SPANFT,
+    ),
+    Claim(
         "`nlp.pipe`, 1,280 texts of SST-2",
         "encoder {data}/glue/SST-2/train.tsv {encoder}",
         ("prediction",),
@@ -113,11 +120,21 @@ CLAIMS = [
         _SPANFT,
     ),
     Claim(
-        "memory of steps on SST-2",
-        "whole_training {data}/glue/SST-2 {encoder} --memory",
-        ("memory of steps",),
-        _PLAIN,
-        _SPANFT,
+        "the same training in bf16",
+        "whole_training {data}/glue/CoLA {encoder} --n-texts 1000",
+        ("time",),
+        {_SPANFT: "in single precision", **_PLAIN},
+        f"{_SPANFT} in bf16",
+    ),
+    *(
+        Claim(
+            f"memory of steps on {task}",
+            f"whole_training {{data}}/glue/{task} {{encoder}} --memory",
+            ("memory of steps",),
+            _PLAIN,
+            _SPANFT,
+        )
+        for task in ("SST-2", "CoLA")
     ),
     Claim(
         "frozen training, 1,000 texts",

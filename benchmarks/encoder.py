@@ -11,14 +11,13 @@ import random
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Any
 
 import spacy
 import torch
 import typer
 from spacy.training import Example
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+from transformers import AutoModel, AutoTokenizer
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.encoder.hf_encoder import cpu_has_bf16
@@ -117,27 +116,6 @@ def main(
     n_steps: int = 20,
     n_predicted: int = 1280,
     n_turns: int = 3,
-    base: Annotated[
-        bool, typer.Option("--base", help="random weights of BERT-base's size")
-    ] = False,
-) -> None:
-    """Measure."""
-    with TemporaryDirectory() as folder:
-        if base:
-            save_base(encoder, Path(folder))
-            encoder = Path(folder)
-        compare(texts, encoder, n_steps, n_predicted, n_turns)
-
-
-def save_base(encoder: Path, folder: Path) -> None:
-    """Save a BERT-base with random weights and the tokenizer of an encoder."""
-    tokenizer = AutoTokenizer.from_pretrained(encoder)
-    tokenizer.save_pretrained(folder)
-    BertModel(BertConfig(vocab_size=len(tokenizer))).save_pretrained(folder)
-
-
-def compare(
-    texts: Path, encoder: Path, n_steps: int, n_predicted: int, n_turns: int
 ) -> None:
     """Run all in turns."""
     data = list(zip(*read_table(texts), strict=True))

@@ -23,6 +23,8 @@ import typer
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 
+from spacy_spanft.ml.encoder.hf_encoder import cpu_has_bf16
+
 from . import encoder as steps_of
 from .arguments import Encoder, Folder
 from .harness import in_turns, our_config
@@ -31,6 +33,7 @@ from .report import report, report_runs
 
 RATE, EPOCHS, FROZEN_EPOCHS = 2e-5, 3, 10
 PLAIN, OURS, OVER = steps_of.PLAIN, steps_of.OURS, steps_of.OVER
+IN_BF16 = steps_of.IN_BF16
 BASELINE = "textcat_baseline"
 N_DEV = 300
 FOR_GOOD = 1_000_000
@@ -53,7 +56,9 @@ def whole(name: str, folder: Path, encoder: Path) -> None:
         fit_and_predict(data, dev, encoder, RATE, 0, EPOCHS)
         return
     steps = EPOCHS * -(-len(read_table(folder / "train.tsv")[0]) // BATCH)
-    config = _config(name, "spanft", folder, encoder, steps, steps)
+    own, kind, precision = steps_of.ARMS[name]
+    config = _config(own, kind, folder, encoder, steps, steps)
+    config["components"]["transformer"]["model"]["precision"] = precision
     # As in the plain loop.
     config["components"]["textcat"]["model"]["summary"] = "cls"
     train(init_nlp(config))
@@ -128,6 +133,8 @@ def main(
         job: Any = partial(steps, n_steps=n_steps) if memory else whole
         names = (OURS, OVER) if is_frozen else (PLAIN, OURS, BASELINE)
         job = frozen if is_frozen else job
+        if job is whole and cpu_has_bf16():
+            names = (*names, IN_BF16)
         contestants = {name: (job, name, target, encoder) for name in names}
         runs = in_turns(contestants, repeat)
     if not memory:

@@ -18,8 +18,7 @@ _SEGMENTER = "span_segmenter"
 def precision() -> str:
     """Return the precision of the encoder on this CPU.
 
-    bf16 takes three quarters of the time of single precision, and moved none of three
-    scores by half a point.
+    bf16 takes three quarters of the time of single precision.
     """
     return "bf16" if cpu_has_bf16() else "single"
 
