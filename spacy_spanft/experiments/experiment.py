@@ -72,11 +72,9 @@ def _compare(
         positive_label=task.positive_label,
         gpu_id=gpu_id,
     )
-    written = {run.arm: run.note for run in runs}
-    notes = {
-        arm: " ".join(filter(None, (written[arm], comparison.notes.get(arm))))
-        for arm in written
-    }
+    notes = dict(comparison.notes)
+    for arm, note in {run.arm: run.note for run in runs if run.note}.items():
+        notes[arm] = "; ".join(filter(None, (note, notes.get(arm))))
     missing = {
         f"{run.arm}/{run.seed}": f"failed: {reason}"
         for run, reason, _ in failures

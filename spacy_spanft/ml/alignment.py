@@ -81,8 +81,7 @@ def get_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
 
 def read_spans(doc: Doc, key: str, *, is_train: bool = False) -> Ints:
     """Read the spans of a Doc, which may overlap; otherwise as `get_spans`."""
-    is_there = key in doc.spans
-    if not is_there or (is_train and is_of_sample(doc.spans[key])):
+    if key not in doc.spans or (is_train and is_of_sample(doc.spans[key])):
         names = [name for name, group in doc.spans.items() if not is_of_sample(group)]
         when = " in training" if is_train else ""
         raise SpanftError(

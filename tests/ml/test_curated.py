@@ -13,8 +13,10 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.configs.adding import add_spans
 from spacy_spanft.ml.layers.encoder_rows import encoder_rows, rows_to_tokens
 from spacy_spanft.ml.parameter_groups import parameter_groups
+from spacy_spanft.training.regimes import freeze_transformer
 
 from ..tiny import roberta_byte_pairs
+from ..training import regimes
 
 pytest.importorskip("spacy_curated_transformers")
 
@@ -148,6 +150,14 @@ def test_learns_saves_and_loads(vocabulary, tmp_path):
     nlp.to_disk(tmp_path / "alone")
     for one in (nlp, spacy.load(tmp_path / "alone")):
         assert answers(one) == expected
+
+
+def test_is_frozen_and_thaws(vocabulary):
+    nlp, examples, optimizer = with_spans(vocabulary)
+    freeze = freeze_transformer(until_step=2)
+    how = {"annotates": ["span_segmenter"]}
+    changed = regimes.changes(nlp, examples, freeze, 4, optimizer, **how)
+    assert changed == [False, False, True, True]
 
 
 def answers(nlp):

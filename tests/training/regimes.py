@@ -63,7 +63,8 @@ def step(nlp, examples, optimizer, accumulate=1, **settings):
     for batch in subdivide_batch(examples, accumulate):
         nlp.update(batch, sgd=False, **settings)
     for name, component in nlp.pipeline:
-        if name not in settings.get("exclude", ()):
+        is_trained = hasattr(component, "finish_update")
+        if is_trained and name not in settings.get("exclude", ()):
             component.finish_update(optimizer)
     optimizer.step_schedules()
 
