@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.null_simulation import Setting, simulate
-from spacy_spanft.experiments.metrics import accuracy
+from spacy_spanft.experiments.metrics import accuracy, count_score
 from spacy_spanft.experiments.significance import (
     Scores,
     method_difference,
@@ -59,6 +59,16 @@ def test_the_bootstrap_finds_a_difference_and_its_interval():
     assert half == pytest.approx(1.96 * error, rel=0.15)
     assert models_difference(scores["base"], scores["same"]).p > 0.05
     assert models_difference(scores["base"], scores["base"]).p == 1.0
+
+
+def test_the_bootstraps_p_is_seldom_small_where_there_is_no_difference():
+    chance = np.random.default_rng(2)
+    alarms = []
+    for _ in range(100):
+        rows = chance.integers(0, 2, (2, 80, 3))
+        both = resample({"a": rows[:1], "b": rows[1:]}, count_score, n_resamples=200)
+        alarms.append(models_difference(both["a"], both["b"]).p < 0.05)
+    assert np.mean(alarms) <= 0.1
 
 
 def test_one_text_or_one_run_shows_nothing():
@@ -148,13 +158,13 @@ def test_a_few_texts_that_agree_prove_little(n_texts, least):
     assert models_difference(*both).p == method_difference(*both).p == least
 
 
-@pytest.mark.parametrize("is_paired", [True, False])
-def test_three_runs_show_what_they_can(is_paired):
+@pytest.mark.parametrize(("is_paired", "power"), [(False, 0.7), (True, 0.55)])
+def test_three_runs_show_what_they_can(is_paired, power):
     """Where nothing is there, and where something is."""
     equal, better = (
         simulate(Setting(is_paired, 3, (1.5, 1.5), points), 200, seed=1)
         for points in (0.0, 8.0)
     )
-    assert 0.005 <= equal["significant"] <= 0.09
-    assert 0.91 <= equal["coverage"] <= 0.995
-    assert better["significant"] >= 0.5
+    assert 0.025 <= equal["significant"] <= 0.06
+    assert 0.93 <= equal["coverage"] <= 0.975
+    assert better["significant"] >= power
