@@ -1,6 +1,5 @@
 import os
 import shutil
-import sys
 
 # All is tiny here: threads would only wait for each other, minutes on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -8,11 +7,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import pytest
-
-# Nothing heavy: the process that hands out the tests to others runs none.
-from . import interpreter, quick
-
-quick.before_imports()
 
 
 def pytest_addoption(parser):
@@ -32,20 +26,6 @@ def pytest_configure(config):
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
 
 
-def pytest_sessionstart(session):
-    workerinput = getattr(session.config, "workerinput", {})
-    if "server" in workerinput:
-        interpreter.use_server(workerinput["server"])
-    elif "tests.fake_device.plugin" not in sys.modules:  # whose tests start no process
-        interpreter.start_server()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    """Let all workers of pytest-xdist share one server."""
-    node.workerinput["server"] = interpreter.server_address()
-
-
 def pytest_collection_modifyitems(config, items):
     # What takes longest comes first: last, everything else would wait for it.
     items.sort(key=lambda item: not item.nodeid.startswith("tests/project/"))
@@ -57,10 +37,6 @@ def pytest_collection_modifyitems(config, items):
             # Its keywords have the names of all folders above it as well.
             if item.get_closest_marker(option):
                 item.add_marker(skip)
-
-
-def pytest_collection_finish():
-    quick.after_imports()
 
 
 @pytest.fixture(scope="session")

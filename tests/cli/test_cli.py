@@ -12,7 +12,7 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.cli.dictionaries import parse_memory
 from spacy_spanft.errors import SpanftError
 
-from .. import commands, interpreter
+from .. import commands, processes
 
 has_signals = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 BUILD = ("-m", "spacy", "spanft", "dictionary", "build")
@@ -65,7 +65,8 @@ def test_memory():
 def test_a_full_disk(corpus, file):
     for args in (["info", file], ["build", corpus, "-q", "-o", "/dev/full"]):
         command = (*BUILD[:4], *args)
-        done = interpreter.run(*command, stdout="/dev/full")
+        with open("/dev/full", "w") as full:
+            done = processes.run(*command, stdout=full)
         assert done.returncode == 1
         assert "No space left on device" in done.stderr
         assert "Traceback" not in done.stderr
@@ -78,10 +79,10 @@ def test_an_interrupted_build_leaves_no_temporary_files(tmp_path):
     text.write_text("".join(f"of the w{i} x{i % 999}\n" for i in range(60_000)))
     output.write_text("old")
     how = ("-q", "-c", "2", "--n-process", "2", "--memory", "1MB", "--work", work)
-    process = interpreter.Interpreter(*BUILD, text, "-o", output, *how)
+    process = processes.start(*BUILD, text, "-o", output, *how)
     deadline = time.monotonic() + 60
     while not list(work.glob("*/0.chunks-1")):
-        assert process.returncode is None, process.communicate()
+        assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.01)
     process.send_signal(signal.SIGTERM)
@@ -167,8 +168,9 @@ def test_segmented_texts_have_brackets_or_are_json(file, tmp_path):
 
 
 def test_a_reader_that_has_had_enough():
-    process = interpreter.Interpreter("-m", "spacy", "spanft", "segment")
-    process.close_stdout()
-    _, errors = process.communicate(b"new york\n" * 10_000)
+    process = processes.start("-m", "spacy", "spanft", "segment")
+    process.stdout.close()
+    process.stdout = None
+    _, errors = process.communicate("new york\n" * 10_000)
     assert "Traceback" not in errors
     assert process.returncode == 1

@@ -9,14 +9,13 @@ from spacy.tokens import Doc, DocBin, Span
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
-from spacy_spanft.experiments import comparison, measuring
+from spacy_spanft.experiments import comparison
 from spacy_spanft.experiments.comparison import compare
 from spacy_spanft.experiments.measuring import Setup, elect, measure, run_in_subprocess
 from spacy_spanft.experiments.result_tables import to_markdown
 from spacy_spanft.experiments.task_data import read_examples
 
 from ..commands import run
-from ..interpreter import CONTEXT
 from ..ml.test_textcat import examples_for
 from .conftest import load
 from .matrix_place import NLP
@@ -139,8 +138,7 @@ def test_batches_change_nothing(folder, tmp_path, monkeypatch):
     assert in_batches.rows.tolist() == whole.rows.tolist()
 
 
-def test_in_a_process_of_its_own(folder, monkeypatch):
-    monkeypatch.setattr(measuring, "get_context", lambda method: CONTEXT)
+def test_in_a_process_of_its_own(folder):
     args = (str(folder / "right0"), Setup(str(folder / "test.spacy")))
     alone, here = run_in_subprocess(measure, *args), measure(*args)
     assert (alone.metric, alone.meaning, alone.score) == ("cats_score", "macro F", 1.0)

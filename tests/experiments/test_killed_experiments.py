@@ -7,25 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from ..interpreter import Interpreter
+from ..processes import start
 
-COMMAND = ["spanft", "experiment", "arms.yml", "-d", "data/one", "-o", "out"]
-COMMAND += ["--train-only"]
+COMMAND = ["-m", "spacy", "spanft", "experiment", "arms.yml", "-d", "data/one"]
+COMMAND += ["-o", "out", "--train-only"]
 # How long it may take until nothing is left of a killed experiment.
 SECONDS = 5
 
 if sys.platform != "linux":
     pytest.skip("looks into /proc", allow_module_level=True)
-
-
-def start(mark, *args):
-    """Start an experiment, whose processes inherit a mark in the environment."""
-    # It is forked off the tests' server; its runs are processes that begin anew.
-    program = "import sys; from tests.fork_server import train_anew\n"
-    program += "from spacy_spanft.experiments import running\n"
-    program += "running.train_in_process = train_anew\n"
-    program += "from spacy.cli import setup_cli; setup_cli()"
-    return Interpreter("-c", program, *COMMAND, *args, SPANFT_TEST=mark)
 
 
 def processes_with(mark):
@@ -55,14 +45,15 @@ def check_gone(mark):
 def test_a_killed_experiment_leaves_no_process(place, number, jobs, moment):
     """Neither while it trains nor as soon as the processes have begun."""
     args = ("--seeds", "1", "--jobs", str(jobs), "--epochs", "5000")
-    process = start(mark := str(place), *args)
+    mark = str(place)  # which its processes inherit in their environment
+    process = start(*COMMAND, *args, SPANFT_TEST=mark)
 
     def has_begun():
         logs = place.glob("out/*/*/*/log*")
         return any(moment in log.read_text() for log in logs) and processes_with(mark)
 
     while not has_begun():
-        assert process.returncode is None, process.communicate()
+        assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     process.send_signal(number)
     _, output = process.communicate()

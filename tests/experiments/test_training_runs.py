@@ -13,7 +13,7 @@ from spacy_spanft.experiments import run_matrix, running
 from spacy_spanft.util.gpu import read_gpus
 
 from ..commands import run as spacy_command
-from ..interpreter import Interpreter
+from ..processes import start
 from .matrix_place import BASE, SPANS, plan
 
 COMMAND = ["spanft", "experiment", "arms.yml", "-d", "data/one", "-o", "out"]
@@ -120,10 +120,8 @@ def test_a_killed_training_and_a_second_experiment(place, monkeypatch):
     ((_, reason, _),) = run_matrix(plan_two()[:1])
     assert reason.startswith("it was killed by signal 9, perhaps because memory ran")
     (place / "out/one/baseline/0.going-1").mkdir(parents=True)
-    Path("locked").touch()
-    process = Interpreter("-c", LOCK, "out/one", stdout="locked")
-    while not Path("locked").read_text():
-        time.sleep(0.01)
+    process = start("-c", LOCK, "out/one")
+    assert process.stdout.readline() == "x\n"
     with pytest.raises(SpanftError, match="Another experiment is writing to 'out/"):
         run_matrix(plan_two())
     assert Path("out/one/baseline/0.going-1").exists()

@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import tempfile
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +18,7 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.ngrams.counting import count
 from spacy_spanft.ngrams.text import blocks_from_texts
 
-from .. import interpreter
+from .. import processes
 from .test_counting import texts
 
 has_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
@@ -146,7 +145,7 @@ def test_the_folder_of_a_running_build_stays(text, temporary):
 
 # It waits in the middle of a level to be killed.
 DRIVER = """
-import sys, time
+import signal, sys, time
 from spacy_spanft import NgramDictionary
 from spacy_spanft.ngrams.counting import count
 
@@ -154,6 +153,7 @@ def wait(*args):
     print("ready", flush=True)
     time.sleep(600)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 count.sum_pairs = wait
 NgramDictionary.from_files(sys.argv[1], work=sys.argv[2], min_count=3, max_n=4)
 """
@@ -162,14 +162,9 @@ NgramDictionary.from_files(sys.argv[1], work=sys.argv[2], min_count=3, max_n=4)
 @has_kill
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_build_starts_again(number, text, expected, tmp_path):
-    work, stdout = tmp_path / "work", tmp_path / "stdout"
-    stdout.touch()
-    process = interpreter.Interpreter("-c", DRIVER, text, work, stdout=stdout)
-    deadline = time.monotonic() + 60
-    while stdout.read_text() != "ready\n":
-        assert process.returncode is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    work = tmp_path / "work"
+    process = processes.start("-c", DRIVER, text, work)
+    assert process.stdout.readline() == "ready\n", process.communicate()
     process.send_signal(number)
     process.communicate(timeout=60)
     assert bool(list(work.iterdir())) == (number == signal.SIGKILL)

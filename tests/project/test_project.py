@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -14,8 +13,7 @@ from spacy.tokens import DocBin
 from spacy_spanft import NgramDictionary
 from spacy_spanft.experiments import plan_runs, read_arms
 
-from .. import interpreter
-from ..commands import run as spacy_command
+from .. import processes
 from .task_data import LAYOUTS, write_layout
 
 ROOT = Path(__file__).parents[2]
@@ -24,19 +22,11 @@ SCRIPTS = PROJECT / "scripts"
 
 
 def run(*args, cwd, ok=True):
-    """Run `spacy project`; what it runs are processes of their own."""
-
-    def run_python(command, **how):
-        assert command[0] == sys.executable
-        done = interpreter.run(*command[1:])
-        print(done.stdout, done.stderr)
-        if done.returncode:
-            sys.exit(done.returncode)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("weasel.cli.run.run_command", run_python)
-        done = spacy_command("project", *args, cwd=cwd, ok=ok)
-    return done.stdout + done.stderr
+    """Run `spacy project`, and return what it prints."""
+    done = processes.run("-m", "spacy", "project", *args, cwd=cwd)
+    output = done.stdout + done.stderr
+    assert (done.returncode == 0) == ok, output
+    return output
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.scale import predict, prediction, row_files
 
 from ..commands import run
-from ..interpreter import CONTEXT
 from .conftest import expected, read_lines, texts, write
 
 ROWS = [{"id": str(n), "text": text} for n, text in enumerate(texts(11))]
@@ -52,10 +51,9 @@ def test_rows_of_all_formats_keep_their_order_and_cells(
 @pytest.mark.parametrize(
     "engine", ["local", pytest.param("ray", marks=pytest.mark.slow)]
 )
-def test_other_processes_write_the_same_bytes(model, engine, tmp_path, monkeypatch):
+def test_other_processes_write_the_same_bytes(model, engine, tmp_path):
     if engine == "ray":
         pytest.importorskip("ray")
-    monkeypatch.setattr(prediction, "get_context", lambda method: CONTEXT)
     path = write(tmp_path / "in.jsonl", ROWS)
     here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
     predict(str(model), path, here)
@@ -64,7 +62,6 @@ def test_other_processes_write_the_same_bytes(model, engine, tmp_path, monkeypat
 
 
 def test_each_gpu_has_one_process(monkeypatch):
-    monkeypatch.setattr(prediction, "get_context", lambda method: CONTEXT)
     monkeypatch.setattr(prediction, "annotate", process_of)
     with prediction._workers("local", "nlp", None, [3, 5], None) as annotated:
         processes = set(annotated([(0, [("a", "")])] * 4))

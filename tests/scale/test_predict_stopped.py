@@ -14,7 +14,7 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.scale import predict, prediction, row_files
 from spacy_spanft.util.files import digest_of
 
-from ..interpreter import Interpreter
+from ..processes import start
 from .conftest import read_lines, texts
 
 has_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
@@ -24,9 +24,7 @@ import signal, sys
 from pathlib import Path
 from spacy_spanft.cli.predict import predict_cli
 from spacy_spanft.cli.util import short_errors
-from spacy_spanft.scale import prediction, row_files
-from tests.interpreter import CONTEXT
-prediction.get_context = lambda method: CONTEXT
+from spacy_spanft.scale import row_files
 signal.signal(signal.SIGINT, signal.default_int_handler)
 row_files.MOST_ROWS = 10
 model, source, output, n_process = sys.argv[1:]
@@ -54,7 +52,7 @@ def n_parts(output):
 
 def wait_for_parts(process, output, n_wanted):
     end = time.monotonic() + 120
-    while n_parts(output) < n_wanted and process.returncode is None:
+    while n_parts(output) < n_wanted and process.poll() is None:
         assert time.monotonic() < end
         time.sleep(0.001)
 
@@ -63,7 +61,7 @@ def wait_for_parts(process, output, n_wanted):
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_survives_the_command(model, source, output, how):
     Path(source).write_text("\n".join(texts(6000)), "utf8")
-    process = Interpreter("-c", SCRIPT, model, source, output, 2)
+    process = start("-c", SCRIPT, model, source, output, 2)
     wait_for_parts(process, output, 2)
     process.send_signal(how)
     _, stderr = process.communicate(timeout=60)  # its processes hold its standard error

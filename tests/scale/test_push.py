@@ -16,7 +16,7 @@ from huggingface_hub import ModelCard
 from spacy_spanft import NgramDictionary
 from spacy_spanft.scale import model_card, read_saved
 
-from .. import interpreter
+from .. import processes
 from ..commands import run
 from ..tiny import LISTENER, transformer_config
 from .conftest import save
@@ -114,7 +114,7 @@ def packaged(model, folder, *options):
 
 def wheel_of(package):
     """Build a wheel, as `spacy package` does, but in this environment."""
-    done = interpreter.run("setup.py", "--quiet", "bdist_wheel", cwd=package)
+    done = processes.run("setup.py", "--quiet", "bdist_wheel", cwd=package)
     assert done.returncode == 0, done.stderr
     (wheel,) = (package / "dist").iterdir()
     return wheel

@@ -17,8 +17,8 @@ from torch import distributed
 
 from spacy_spanft.training.parallel import in_group, with_own_random_state
 
+from .. import processes
 from ..commands import run
-from ..interpreter import Interpreter
 from ..pipeline.test_encoder import MODELS
 from ..tiny import OWN_LISTENER, encoder_config, make_pipeline, weights_of
 
@@ -112,12 +112,12 @@ def run_group(*args, cwd):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
-    processes = [
-        Interpreter(*args, cwd=cwd, RANK=rank, LOCAL_RANK=rank, **shared)
+    group = [
+        processes.start(*args, cwd=cwd, RANK=rank, LOCAL_RANK=rank, **shared)
         for rank in "01"
     ]
-    outputs = [process.communicate() for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], outputs
+    outputs = [process.communicate() for process in group]
+    assert [process.returncode for process in group] == [0, 0], outputs
     return outputs
 
 
