@@ -36,8 +36,10 @@ _FEWEST_OF_FEW, _STEPS_A_TEXT = 48, 3
 _LOW_RATE = 2e-5
 # Further training after contrast did not help.
 _LOWEST_RATE = 5e-6
-# Up to so many sentences, a faster tagger finds too few entities.
-_FEW_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
+# A tagger of few sentences learns faster, but with fewer still, it finds too few
+# entities if its head does.
+_RATE_OF_FEW_SENTENCES = 1e-4
+_FEWER_SENTENCES, _LOW_HEAD_RATE = 200, 3e-4
 _TOO_RARE = 2
 # In words: longer texts may take more memory than there is.
 VERY_LONG = 5000
@@ -94,9 +96,11 @@ def fit_training(
         config["initialize"]["after_init"]["probe"] = True
         if n_texts <= HANDFUL or task not in ("textcat", "textcat_multilabel"):
             config["training"]["optimizer"]["learn_rate"]["initial_rate"] = _LOW_RATE
-    head_rate = config["training"]["optimizer"].get("head_rate")
-    if task == "bilou_ner" and head_rate and n_texts <= _FEW_SENTENCES:
-        head_rate["initial_rate"] = _LOW_HEAD_RATE
+    optimizer = config["training"]["optimizer"]
+    if task == "bilou_ner" and "head_rate" in optimizer and n_texts <= _FEW:
+        optimizer["learn_rate"]["initial_rate"] = _RATE_OF_FEW_SENTENCES
+        if n_texts <= _FEWER_SENTENCES:
+            optimizer["head_rate"]["initial_rate"] = _LOW_HEAD_RATE
     window = _fit_window(config, task, data["train"])
     has_contrast = contrast and task == "textcat" and window is None
     has_contrast = has_contrast and _suits_contrast(config, data["train"])

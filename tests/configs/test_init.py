@@ -252,10 +252,11 @@ def test_few_sentences_are_all_trained_on_in_small_steps():
         training = made.config["training"]
         assert training["batcher"]["size"] == 8
         assert training["eval_frequency"] == frequency
-        assert training["optimizer"]["head_rate"]["initial_rate"] == 3e-4
-    write("t.jsonl", rows * 3)
-    optimizer = config_for_data("t.jsonl").config["training"]["optimizer"]
-    assert optimizer["head_rate"]["initial_rate"] == 1e-3
+    for n, expected in ((1, (1e-4, 3e-4)), (3, (1e-4, 1e-3)), (7, (5e-5, 1e-3))):
+        write("t.jsonl", rows * n)
+        optimizer = config_for_data("t.jsonl").config["training"]["optimizer"]
+        rates = (optimizer[x]["initial_rate"] for x in ("learn_rate", "head_rate"))
+        assert tuple(rates) == expected
 
 
 @pytest.mark.parametrize(
