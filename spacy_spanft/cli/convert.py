@@ -65,12 +65,13 @@ def convert_cli(
         corpus = conll_corpus(input_path, limit=limit, **how)
     else:
         refuse(given(spans_key=spans_key).keys(), shown(input_path))
-        how |= {"format": format, "header": header.split(",") if header else None}
+        names = [name.strip() for name in header.split(",")] if header else None
+        how |= {"format": format, "header": names}
         columns = find_columns(input_path, typed, answer="either", **how)
         report_guess(columns, typed)
-        names = None if labels is None else _new_names(labels)
+        renamed = None if labels is None else _new_names(labels)
         how |= columns | of_rows
-        corpus = table_corpus(input_path, labels=names, limit=limit, **how)
+        corpus = table_corpus(input_path, labels=renamed, limit=limit, **how)
         text_pair = columns.get("text_pair")
     tokenizer = {"@tokenizers": "spacy-spanft.PairTokenizer.v1"}
     tokenizer["separator"] = separator or SEPARATOR

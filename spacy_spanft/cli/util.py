@@ -49,6 +49,8 @@ class CommandGroup(TyperGroup):
 @contextmanager
 def short_errors() -> Iterator[None]:
     """Print errors that the user can fix, warnings and a stop in one line each."""
+    if not sys.stdout.isatty() and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8")  # of a file, as those that we read
     with _signals() as received, _short_warnings():
         try:
             yield

@@ -89,6 +89,8 @@ def add_spans(
     if not initialize.get("after_init"):
         initialize["after_init"] = {"@callbacks": PREPARE}
         changes.append(f"[initialize.after_init]: {PREPARE}.")
+    elif initialize["after_init"].get("@callbacks") != PREPARE:
+        changes.append(f"[initialize.after_init] is your own: let it call {PREPARE}.")
     return Added(config, changes)
 
 

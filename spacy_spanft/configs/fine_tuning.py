@@ -78,10 +78,12 @@ def train(
             config = load_model_from_config(made.config, auto_fill=True).config
             for path, value in (overrides or {}).items():
                 change(config, path, value, "overrides")
-        except SpanftError as error:
+        except Exception as error:
             if is_new:
                 rmtree(folder, ignore_errors=True)
-            raise SpanftError(_by_argument(str(error), files)) from None
+            if isinstance(error, SpanftError):
+                raise SpanftError(_by_argument(str(error), files)) from None
+            raise
         for warning in made.warnings:
             warn(_by_argument(warning, files))
         text = config.to_str(interpolate=False)

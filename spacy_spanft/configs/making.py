@@ -39,6 +39,8 @@ def config_for_data(
     if task not in (None, *TASKS):
         raise SpanftError(f"The task is {shown(task)}, not one of {listed(TASKS)}.")
     columns, typed = columns or {}, columns or {}
+    if "" in (train, dev):
+        raise SpanftError("--train or --dev is empty. Name a file, or leave it out.")
     if train is None:
         if dev is not None:
             raise SpanftError("--dev is given without --train: add the training data.")

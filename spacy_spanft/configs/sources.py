@@ -105,7 +105,7 @@ def refuse(options: Set[str], data: str, usable: Set[str] = frozenset()) -> None
 
 def data_format(path: str) -> Literal["dataset", "entities", "docbins", "table"]:
     """Return what is behind a path or a name on the hub; "docbins" is spaCy's own."""
-    folder = Path(path.partition(":")[0])
+    folder = Path(path) if Path(path).exists() else Path(path.partition(":")[0])
     is_dataset = bool(_HUB_NAME.fullmatch(path)) and not _FILE_ENDING.search(path)
     is_dataset = is_dataset and not Path(path).exists()
     if folder.is_dir():

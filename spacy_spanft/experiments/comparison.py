@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
+from operator import ne
 from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from ..errors import SpanftError
+from ..errors import SpanftError, shown, warn
 from ..util import require
 from ..util.pipelines import check_pipeline
 from .measuring import (
@@ -167,7 +168,9 @@ def compare(
     _check_alike(runs)
     first = next(iter(runs.values()))[0]
     check_texts(first.texts, str(data))
-    warn_of_unknown(first.unknown, str(data))
+    for name, of_arm in runs.items():
+        unknown = sorted({label for run in of_arm for label in run.unknown})
+        warn_of_unknown(unknown, str(data), shown(name))
     compared = _arms(runs, n_resamples)
     notes = {arm.name: arm.runs[0].note for arm in compared if arm.runs[0].note}
     return Comparison(first.metric, str(data), len(first.texts), compared, notes)
@@ -196,6 +199,9 @@ def _check_alike(arms: Mapping[str, list[Measured]]) -> None:
     for name, run in ((name, run) for name, runs in arms.items() for run in runs):
         if run.texts != first.texts:
             raise SpanftError(f"{base!r} and {name!r} read different texts.")
+        if run.gold != first.gold:
+            n = sum(map(ne, run.gold, first.gold))
+            warn(f"{base!r} and {name!r} read different right answers: {n:,} texts.")
         if run.meaning != first.meaning:
             raise SpanftError(
                 f"{run.metric} means {first.meaning} for {base!r} and {run.meaning} "

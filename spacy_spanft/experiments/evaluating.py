@@ -60,7 +60,7 @@ def evaluate(
         warn(f"Only {metric.group!r} is scored here; {rest}.")
     scores, prefix = Scorer(nlp).score(examples), metric.group
     measured = scored(examples, nlp, metric, name, data)
-    warn_of_unknown(measured.unknown, data)
+    warn_of_unknown(measured.unknown, data, "the pipeline")
     gold = Counter(x for e in examples for x in metric.labels_of(e.reference))
     values = {f"{prefix}_{end}": scores.get(f"{prefix}_{end}") for end in _TITLES}
     if metric.name in OF_NUMBERS:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from math import prod
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,7 +24,7 @@ from ..ml.parameter_groups import models, weights_of
 from ..pipeline.span_segmenter import SpanSegmenter
 from ..training.gold import PLACE
 from ..util.pipelines import load
-from ..util.threads import exit_with_parent
+from ..util.threads import IN_SCRIPT, exit_with_parent
 from .metrics import NOTHING, Metric, Rows, Score, metric_of
 from .task_data import read_examples
 
@@ -74,8 +74,10 @@ def run_in_subprocess(function: Callable[..., Result], *args: Any) -> Result:
         try:
             return pool.submit(function, *args).result()
         except BrokenProcessPool as error:
-            reason = "was killed, perhaps for lack of memory"
-            raise SpanftError(f"The process of {shown(args[0])} {reason}.") from error
+            raise SpanftError(
+                f"The process of {shown(args[0])} was killed, perhaps for lack of "
+                f"memory. {IN_SCRIPT}"
+            ) from error
 
 
 def is_written(path: str) -> bool:
@@ -199,17 +201,30 @@ def join(docs: Iterable[Doc], examples: Iterable[Example]) -> list[Example]:
 def _with_predictions(
     path: str, examples: Iterator[Example], nlp: Language
 ) -> Iterator[Example]:
-    """Yield examples with the predictions in a file of Docs, in the same order."""
-    pairs = zip_longest(read_examples(nlp, path), examples)
-    for number, (written, example) in enumerate(pairs, 1):
-        texts = [each and each.reference.text for each in (written, example)]
+    """Yield examples with the predictions in a file of Docs, in the same order.
+
+    Empty texts have no prediction, and may be missing in the file.
+    """
+    docs = (example.reference for example in read_examples(nlp, path))
+    written = filter(_has_text, docs)
+    for number, example in enumerate(chain(examples, [None]), 1):
+        if example is not None and not _has_text(example.reference):
+            yield example
+            continue
+        doc, right = next(written, None), None if example is None else example.reference
+        texts = [None if x is None else x.text for x in (doc, right)]
         if texts[0] != texts[1]:
-            theirs, right = ("missing" if x is None else shown(x) for x in texts)
+            theirs, ours = ("missing" if x is None else shown(x) for x in texts)
             raise SpanftError(
                 f"Text {number} of {path!r} is {theirs}, but must be that of the data, "
-                f"{right}, with the same characters."
+                f"{ours}, with the same characters."
             )
-        yield Example(written.reference, example.reference)
+        if doc is not None and right is not None:
+            yield Example(doc, right)
+
+
+def _has_text(doc: Doc) -> bool:
+    return bool(doc.text.strip())
 
 
 def _elected(paths: Sequence[str], setup: Setup) -> Iterator[Doc]:
@@ -291,11 +306,11 @@ def _check_labels(
         raise SpanftError(f"No text of {path!r} has predictions.")
 
 
-def warn_of_unknown(names: Sequence[str], data: str) -> None:
+def warn_of_unknown(names: Sequence[str], data: str, who: str) -> None:
     """Warn of labels of the data that a classifier cannot predict."""
     if names:
         warn(
-            f"{shown(data)} has labels that are never predicted: {listed(names)}. "
+            f"{shown(data)} has labels that {who} never predicts: {listed(names)}. "
             "A text that has one is never predicted right."
         )
 

@@ -47,6 +47,7 @@ RANDOM_SEGMENTER = "spacy-spanft.RandomSegmenter.v1"
 # Settings that tell the runs apart.
 _OURS = ("system.seed", "training.seed", "paths.train", "paths.dev")
 _RUNNER = "the experiment"
+_BATCHER = "spacy.batch_by_sequence.v1"
 # About how often a training is evaluated.
 _N_EVALUATIONS = 10
 # Settings whose values may be folders.
@@ -131,7 +132,8 @@ def plan_runs(
     runs, digests = [], dict[Path, str]()
     for of_task, seed in product(tasks, seeds):
         for arm, config in ((a, c.copy()) for t, a, c in configs if t is of_task):
-            change(config, "system.seed", seed, _RUNNER)
+            for section in ("system", "training"):
+                change(config, f"{section}.seed", seed, _RUNNER)
             names = of_task.name, arm.name, seed
             to, digest = Path(output, *map(str, names)), fingerprint_of(config, digests)
             runs.append(Run(*names, to, config, digest, arm.note))
@@ -177,6 +179,7 @@ def _set_data(config: Config, data: Data, given: Mapping[str, Any]) -> None:
             raise SpanftError(f"{path!r} differs by run: use --seed, --seeds, --data.")
     for split, reader in readers_of(config, data).items():
         change(config, f"paths.{split}", str(data.files[split]), _RUNNER)
+        change(config, f"training.{split}_corpus", f"corpora.{split}", _RUNNER)
         change(config, f"corpora.{split}", reader, _RUNNER)
 
 
@@ -208,11 +211,19 @@ def _fit(config: Config, task: Data, given: Mapping[str, Any], docs: Docs) -> No
 def _set_steps(
     config: Config, given: Mapping[str, Any], n_docs: int, epochs: int | None
 ) -> None:
-    """Set the number of steps, and how often the dev data is scored, unless given."""
+    """Set the number of steps, and how often the dev data is scored, unless given.
+
+    A file that has a number of steps keeps it.
+    """
+    is_own = "training.max_steps" not in given
+    if epochs is None and is_own and config["training"].get("max_steps"):
+        return
     batcher = config["training"].get("batcher")
-    size: Any = batcher.get("size") if isinstance(batcher, dict) else None
-    is_right = isinstance(size, int) and size > 0
-    expected = "a number of texts: use spacy.batch_by_sequence.v1"
+    is_dict = isinstance(batcher, dict)
+    size: Any = batcher.get("size") if is_dict else None
+    is_right = is_dict and batcher.get("@batchers") == _BATCHER
+    is_right = is_right and isinstance(size, int) and size > 0
+    expected = f"a number of texts: use {_BATCHER}"
     check_setting("[training.batcher] size", size, is_right, expected)
     epochs = fitting_epochs(config, n_docs) if epochs is None else epochs
     # spaCy accumulates gradients over parts of a batch, not over several.

@@ -19,7 +19,7 @@ SCORES = ("Runs", "Score", "Difference", "p", "These checkpoints")
 COSTS = ("Weights", "Words/s", "Memory", "Training time")
 MEANINGS = {
     "Difference": "from the first arm; of several runs, with a 95% interval over seeds "
-    "and texts, where runs with the same seed are paired.",
+    "and texts, where runs with the same seed are paired, not corrected.",
     "p": "corrected for the number of comparisons (Holm); significant below 0.05.",
     "These checkpoints": "the interval for these very models (bootstrap over texts).",
 }
@@ -150,7 +150,8 @@ def label_rows(comparison: Comparison) -> list[list[str]]:
     """Return each label of texts, their number, and its F-score by each arm."""
     first = comparison.arms[0].runs[0]
     rows = []
-    for label in first.labels:
+    labels = (x for arm in comparison.arms for run in arm.runs for x in run.labels)
+    for label in dict.fromkeys(labels):
         scores = [[_f_score(run, label) for run in arm.runs] for arm in comparison.arms]
         n_texts = len(_texts_with(label, first, first.gold))
         rows.append([label, f"{n_texts:,}", *map(percent, scores)])
@@ -165,8 +166,12 @@ def _f_score(run: Measured, label: str) -> float:
 
 def _texts_with(label: str, run: Measured, answers: Sequence[str]) -> set[int]:
     """Return the texts with a label; a classifier may give a text several."""
-    labels = [{x} if x in run.labels else {*x.split(", ")} for x in answers]
-    return {i for i, of_text in enumerate(labels) if label in of_text}
+    # A label may have a comma itself.
+    return {
+        i
+        for i, x in enumerate(answers)
+        if x == label or (x not in run.labels and f", {label}, " in f", {x}, ")
+    }
 
 
 class Confusions(NamedTuple):

@@ -1,11 +1,11 @@
 """The data of a task: its files, what task.json says of it, how a config reads it."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import srsly
 from confection import Config
 from spacy.language import Language
 from spacy.training import Example
@@ -17,6 +17,7 @@ from ..errors import SpanftError, reported, shown
 from ..training.readers.entities import CONLL_ENDING
 from ..training.readers.rows import DocBins
 from ..util.columns import TEXTS, Answer, find_columns
+from ..util.tables import format_of
 
 _ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl", ".parquet")
 _TABLE_CORPUS = "spacy-spanft.TableCorpus.v1"
@@ -76,9 +77,9 @@ def find_data(folder: str | Path) -> Data:
             )
     path = folder / "task.json"
     with reported(f"{path} is not JSON", ValueError):
-        facts = srsly.read_json(path) if path.exists() else {}
+        facts = json.loads(path.read_text("utf-8-sig")) if path.exists() else {}
     # Other keys are for people.
-    facts = {key: facts[key] for key in Data._field_defaults if key in facts}
+    facts = {key: facts[key] for key in Data._field_defaults if facts.get(key)}
     needed = {split: files.pop(split) for split in ("train", "dev")}
     return Data(needed, list(files.values()), **facts)
 
@@ -168,6 +169,8 @@ def corpus_of(
             "scores texts: name .spacy or a table."
         )
     own = block if reader == _TABLE_CORPUS else {"@readers": _TABLE_CORPUS}
+    if format_of(data):  # another one than that of the training file, perhaps
+        own = {k: v for k, v in own.items() if k != "format"}
     settings = SETTINGS_OF["table"]
     own = {**own, **{k: typed.pop(k) for k in settings if k in typed}}
     usual = table_columns(config, split)

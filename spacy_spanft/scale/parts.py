@@ -24,8 +24,8 @@ class Parts:
 
     @property
     def is_begun(self) -> bool:
-        """Whether there is a run to resume."""
-        return any(self.folder.glob("*.json.gz"))
+        """Whether there is a run to resume; without a key, any run."""
+        return any(self.folder.glob(f"{self._key[:16]}*.json.gz"))
 
     @contextmanager
     def opened(self) -> Iterator[None]:

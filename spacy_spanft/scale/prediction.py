@@ -136,6 +136,7 @@ def predict(
     code_digest = code and digest_of(Path(code))
     facts = [digest_of(saved.folder), input_digest, code_digest, source[1:]]
     parts = Parts(target, sha256(json.dumps(facts).encode()).hexdigest())
+    check_target(target, [input_path], force=force or parts.is_begun)
     with parts.opened():
         try:
             with _workers(engine, model, code, gpus, address) as run:
@@ -276,6 +277,7 @@ def _predict_parts(
     """Predict the parts that are missing; return all columns, too."""
     n_rows, n_failures, shape = 0, 0, Shape()
     names: dict[str, None] = {}  # in their order
+    first: list[tuple[int, int]] = []  # a part, and a row of it: the first with a text
 
     def count(results: list[Annotations]) -> None:
         nonlocal n_rows, n_failures
@@ -292,16 +294,22 @@ def _predict_parts(
             names.update(dict.fromkeys(x for cells, _, _ in part for x in cells))
             results = parts.read(number)
             if results is None:
+                rows = [i for i, (*_, problem) in enumerate(part) if not problem]
+                if rows and not first:
+                    first.append((number, rows[0]))
                 yield number, [(text, problem) for _, text, problem in part]
             else:
                 count(results)
 
     with tqdm(desc="Predicting", unit=" rows", disable=not progress) as bar:
         for number, results in run(missing()):
-            if number == 0 and not any(r.keys() - {"error"} for r in results):
+            is_first = bool(first) and first[0][0] == number
+            known = {name for result in (shape, *results) for name in result}
+            if is_first and known <= {"error"}:
+                reason = results[first[0][1]].get("error", _NOTHING)
                 raise SpanftError(
-                    f"None of the first {len(results)} rows of {shown(source.path)} "
-                    f"gets a prediction. Row 1: {results[0].get('error', _NOTHING)}"
+                    f"None of the first {n_rows + len(results)} rows of "
+                    f"{shown(source.path)} gets a prediction. {reason}"
                 )
             parts.write(number, results)
             count(results)

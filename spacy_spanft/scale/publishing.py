@@ -213,7 +213,8 @@ def _segmentations_of(saved: Saved) -> dict[str, dict[str, str]]:
             dictionary = NgramDictionary.from_disk(path)
             is_default = dictionary == default_dictionary()
             rows["n-grams"] = f"{len(dictionary):,}"
-            rows["source"] = ", ".join(dictionary.provenance.sources) or UNKNOWN
+            sources = map(_without_folders, dictionary.provenance.sources)
+            rows["source"] = ", ".join(sources) or UNKNOWN
             rows["tokens counted"] = f"{dictionary.provenance.n_tokens:,}"
             licensed = "MIT (n-grams and counts only)"
             rows["license"] = licensed if is_default else UNKNOWN

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from ..errors import SpanftError, reported
 from . import require
 
+# Processes import the script that starts them.
+IN_SCRIPT = 'In a script, call this below `if __name__ == "__main__":`.'
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -33,7 +35,7 @@ def results_in_order(
     except BrokenProcessPool as error:
         raise SpanftError(
             "A process was killed, perhaps for lack of memory. Run the command again, "
-            "with fewer processes."
+            f"with fewer processes. {IN_SCRIPT}"
         ) from error
 
 

@@ -59,6 +59,7 @@ def folder(tmp_path_factory):
     save(folder / "new.spacy", [(text, {"X": 1}) for text, _ in gold])
     save(folder / "short.spacy", gold[:-1])
     save(folder / "none.spacy", [(text, {}) for text, _ in gold])
+    save(folder / "gaps.spacy", [*gold[:3], (" ", {}), *gold[3:]])
     own = DocBin(docs=load(folder / "right0").pipe(text for text, _ in TEST))
     own.to_disk(folder / "own.spacy")
     (folder / "test.tsv").write_text("text\tlabel\ngood film\tA\n")
@@ -121,6 +122,14 @@ def test_a_file_of_predictions_is_scored_as_its_pipeline(folder):
     rows = [line.split(" | ") for line in to_markdown(compared).split("\n")[2:4]]
     assert rows[0][-3:-1] == ["", ""]
     assert "" not in rows[1][-3:]
+
+
+def test_empty_texts_may_have_no_prediction(folder):
+    setup = Setup(str(folder / "gaps.spacy"), reference=str(folder / "right0"))
+    run = measure(str(folder / "own.spacy"), setup)
+    assert run.answers == [
+        x for y in ("ABA", ["(nothing)"], "B", "ABAB" * 4) for x in y
+    ]
 
 
 def test_batches_change_nothing(folder, tmp_path, monkeypatch):
@@ -196,6 +205,12 @@ def test_runs_that_cannot_be_compared(monkeypatch):
     ):
         with pytest.raises(SpanftError, match=expected):
             against({"a": [run], "b": [run._replace(**changes)]}, monkeypatch)
+    other = run._replace(gold=["yes", "no"], unknown=["no"])
+    with (
+        pytest.warns(UserWarning, match="read different right answers: 1 text"),
+        pytest.warns(UserWarning, match="labels that 'b' never predicts: 'no'"),
+    ):
+        against({"a": [run], "b": [other]}, monkeypatch)
 
 
 def test_an_ensemble_of_each_arm(folder):

@@ -200,7 +200,9 @@ def test_evaluate_scores_as_spacy_does(factory, names, tmp_path):
     DocBin(docs=docs).to_disk(tmp_path / "gold.spacy")
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
     nlp.initialize((lambda: examples) if is_number else None)
-    warned = pytest.warns(UserWarning, match="labels that are never predicted: 'new'")
+    warned = pytest.warns(
+        UserWarning, match="labels that the pipeline never predicts: 'new'"
+    )
     with warned if factory.startswith("textcat") else nullcontext():
         evaluation = evaluate(nlp, str(tmp_path / "gold.spacy"))
     expected = nlp.evaluate(examples)
@@ -254,7 +256,7 @@ def test_texts_with_an_unknown_label_count_for_no_other(tmp_path):
             doc.cats = {"A": float(right == "A"), "B": float(right != "A")}
 
     nlp.get_pipe("textcat").set_annotations = answer
-    with pytest.warns(UserWarning, match="never predicted: 'C'"):
+    with pytest.warns(UserWarning, match="never predicts: 'C'"):
         evaluation = evaluate(nlp, str(tmp_path / "t.jsonl"))
     assert evaluation.scores["cats_accuracy"] == pytest.approx(4 / 6)
     by_label = {x: (v["p"], v["r"]) for x, v in evaluation.labels.items()}

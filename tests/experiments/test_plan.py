@@ -105,6 +105,23 @@ def test_given_settings_are_kept(place, given, expected):
         assert (training["max_steps"], training["eval_frequency"]) == expected
 
 
+def test_a_file_keeps_its_steps_and_nothing_that_differs_by_run(place):
+    config = load_config("tiny_baseline.cfg")
+    batcher = {"@batchers": "spacy.batch_by_padded.v1", "size": 9, "buffer": 9}
+    config["training"] |= {"max_steps": 40, "seed": 7, "batcher": batcher}
+    config["training"]["train_corpus"] = "corpora.mine"
+    mine = {"@readers": "spacy.Corpus.v1", "path": "mine.spacy", "gold_preproc": False}
+    config["corpora"] = {"mine": mine}
+    config.to_disk("own.cfg")
+    arms = "{a: {config: own.cfg}}"
+    runs = plan("data/one", arms=arms, seeds=[0, 1], epochs=None)
+    assert [run.config["training"]["seed"] for run in runs] == [0, 1]
+    assert runs[0].config["training"]["max_steps"] == 40
+    assert runs[0].config["training"]["train_corpus"] == "corpora.train"
+    with pytest.raises(SpanftError, match="number of texts: use spacy"):
+        plan("data/one", arms=arms, epochs=2)
+
+
 def test_without_epochs_it_trains_as_init_says(place):
     encoder = save_encoder(Path("encoder"))
     given = {"paths.transformer": str(encoder), "training.optimizer.L2": 0.5}

@@ -179,3 +179,7 @@ def test_labels_and_confusions_count_the_answers(monkeypatch):
     joint = against(arms, monkeypatch)
     assert confusions(joint) == []
     assert label_rows(joint)[0] == ["no", "10", "0.0", "100.0"]
+    commas = several._replace(labels=("no, never", "yes"), gold=["no, never, yes"] * 10)
+    arms = {"base": [commas], "last": [commas._replace(answers=commas.gold)]}
+    row = label_rows(against(arms, monkeypatch))[0]
+    assert row == ["no, never", "10", "0.0", "100.0"]

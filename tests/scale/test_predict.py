@@ -166,7 +166,7 @@ def refuse(doc):
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_texts_that_a_component_refuses_fail_alone(model, tmp_path):
+def test_texts_that_a_component_refuses_fail_alone(model, tmp_path, monkeypatch):
     nlp = spacy.load(model, enable=["textcat"])
     nlp.add_pipe("spanft_test_refuses")
     nlp.to_disk(tmp_path / "nlp")
@@ -182,7 +182,11 @@ def test_texts_that_a_component_refuses_fail_alone(model, tmp_path):
     assert errors[0] == errors[1] == errors[6] == "RuntimeError: this one"
     assert "1000001" in errors[7]
     write(tmp_path / "in.jsonl", rows[:2])
-    with pytest.raises(SpanftError, match=r"None of the first 2 .* 1: RuntimeError"):
+    with pytest.raises(SpanftError, match=r"None of the first 2 .*\. RuntimeError"):
+        predict(str(tmp_path / "nlp"), path, tmp_path / "none.jsonl")
+    write(tmp_path / "in.jsonl", [{"text": ""}, *rows[:2]])
+    monkeypatch.setattr(row_files, "MOST_ROWS", 1)
+    with pytest.raises(SpanftError, match=r"None of the first 2 .*\. RuntimeError"):
         predict(str(tmp_path / "nlp"), path, tmp_path / "none.jsonl")
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(SpanftError, match=r"no categories, entities or spans"):

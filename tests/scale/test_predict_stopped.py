@@ -131,6 +131,10 @@ def test_a_full_disk(model, source, output, whole, monkeypatch):
 
 def test_another_run_begins_anew(model, source, output, stopped):
     path, before = Path(source), os.stat(source)
+    output.write_text("precious")
+    with pytest.raises(SpanftError, match="--force"):
+        predict(str(model), source, output, text="text", prefix="other_")
+    output.unlink()
     with FileLock(stopped / ".lock"), pytest.raises(SpanftError, match="in use"):
         predict(str(model), source, output)
     path.write_text(path.read_text("utf8").replace("Film 0", "Firm 0"), "utf8")
