@@ -108,6 +108,7 @@ def test_given_settings_are_kept(place, given, expected):
 def test_a_file_keeps_its_steps_and_nothing_that_differs_by_run(place):
     config = load_config("tiny_baseline.cfg")
     batcher = {"@batchers": "spacy.batch_by_padded.v1", "size": 9, "buffer": 9}
+    batcher["discard_oversize"] = False
     config["training"] |= {"max_steps": 40, "seed": 7, "batcher": batcher}
     config["training"]["train_corpus"] = "corpora.mine"
     mine = {"@readers": "spacy.Corpus.v1", "path": "mine.spacy", "gold_preproc": False}
