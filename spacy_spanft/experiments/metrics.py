@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import SpanftError, listed
-from ..pipeline.scorers import matthews, regression_scores
+from ..pipeline.scorers import best_label, matthews, regression_scores
 from ..training.gold import cats_in, entities_in, spans_in
 
 Rows = NDArray[Any]
@@ -166,8 +166,8 @@ def _label_metrics(
         raise SpanftError(f"{path!r} has no label {positive!r}, but {listed(labels)}.")
     numbers = {label: i for i, label in enumerate(labels)}
     known = partial(_known_labels, numbers)
-    every = partial(_all_labels, {**numbers, "": -1})
-    metric = partial(Metric, answer=_best_label, labels=tuple(labels))
+    every = partial(_all_labels, labels, {**numbers, "": -1})
+    metric = partial(Metric, answer=partial(_best_label, labels), labels=tuple(labels))
     counts = partial(_label_counts, known, [*numbers.values()])
     metrics = [metric(name, counts, score) for name, score in _AVERAGES.items()]
     metrics.append(metric("cats_accuracy", every, accuracy))
@@ -188,12 +188,8 @@ def _label_metrics(
     return [usual, *metrics]
 
 
-def _best(cats: Cats) -> str:
-    return max(cats, key=lambda label: cats[label], default="")
-
-
-def _best_label(doc: Doc) -> str:
-    return _best(doc.cats) or NOTHING
+def _best_label(labels: Sequence[str], doc: Doc) -> str:
+    return best_label(doc.cats, labels) or NOTHING
 
 
 def _known_labels(known: Mapping[str, int], examples: Sequence[Example]) -> Rows:
@@ -201,19 +197,22 @@ def _known_labels(known: Mapping[str, int], examples: Sequence[Example]) -> Rows
     rows = []
     for example in examples:
         both = (example.reference.cats, example.predicted.cats)
-        best = [_best({k: cats[k] for k in cats if k in known}) for cats in both]
+        best = [best_label({k: x[k] for k in x if k in known}, ()) for x in both]
         rows.append([known.get(label, -1) for label in best])
     return np.array(rows, np.int64).reshape(-1, 2)
 
 
-def _all_labels(numbers: dict[str, int], examples: Sequence[Example]) -> Rows:
+def _all_labels(
+    labels: Sequence[str], numbers: dict[str, int], examples: Sequence[Example]
+) -> Rows:
     """Number the best labels; those that only the data has get a number as they come.
 
     A Doc without a right label does not count, and an empty one is never right.
     """
     rows = []
     for example in examples:
-        gold, guess = _best(example.reference.cats), _best(example.predicted.cats)
+        both = (example.reference.cats, example.predicted.cats)
+        gold, guess = (best_label(cats, labels) for cats in both)
         if not gold or not example.predicted.text.strip():
             guess = ""
         for name in (gold, guess):

@@ -1,6 +1,7 @@
 """Scorers for `[training.score_weights]`: the metrics of GLUE's tasks."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -24,24 +25,36 @@ def make_classification_scorer(positive_label: str | None = None) -> ScoreExampl
     positive_label (Optional[str]): The positive label; None for the one that the
         component was initialized with. Without any, there is no cats_f1.
     """
+    return partial(_score_labels, positive_label)
 
-    def score(examples: Iterable[Example], **settings: Any) -> Scores:
-        examples = list(examples)
-        positive = positive_label or settings.get("positive_label")
-        labels = list(settings.get("labels", ()))
-        if positive is not None and labels and positive not in labels:
-            raise SpanftError(
-                f"positive_label = {shown(positive)}, but the labels are: "
-                f"{listed(labels)}. Set it in the scorer's block to one of them."
-            )
-        settings = {**settings, "positive_label": positive, "multi_label": False}
-        scores = Scorer.score_cats(examples, "cats", **settings)
-        full = [eg for eg in examples if eg.reference.cats and eg.predicted.cats]
-        gold = [_best(eg.reference.cats) for eg in full]
-        guess = [_best(eg.predicted.cats) for eg in full]
-        return {**scores, **classification_scores(gold, guess, positive)}
 
-    return score
+def _score_labels(
+    positive_label: str | None, /, examples: Iterable[Example], **settings: Any
+) -> Scores:
+    examples = list(examples)
+    positive = positive_label or settings.get("positive_label")
+    labels = list(settings.get("labels", ()))
+    if positive is not None and labels and positive not in labels:
+        raise SpanftError(
+            f"positive_label = {shown(positive)}, but the labels are: "
+            f"{listed(labels)}. Set it in the scorer's block to one of them."
+        )
+    settings = {**settings, "positive_label": positive, "multi_label": False}
+    scores = Scorer.score_cats(examples, "cats", **settings)
+    full = [eg for eg in examples if eg.reference.cats and eg.predicted.cats]
+    gold = [best_label(eg.reference.cats, labels) for eg in full]
+    guess = [best_label(eg.predicted.cats, labels) for eg in full]
+    return {**scores, **classification_scores(gold, guess, positive)}
+
+
+def best_label(cats: Mapping[str, float], labels: Collection[str]) -> str:
+    """Return the label with the highest score, "" for none.
+
+    labels (Collection[str]): Those of the component: others may have written more. A
+        text that has none of them has another one of the data.
+    """
+    own = {label: cats[label] for label in labels if cats.get(label)} or cats
+    return max(own, key=lambda label: own[label], default="")
 
 
 def classification_scores(
@@ -85,21 +98,25 @@ def matthews(rows: NDArray[np.int64]) -> float:
     return float(both / np.sqrt(of_gold * of_guess)) if of_gold * of_guess else 0.0
 
 
-def make_regression_scorer(label: str = "score") -> ScoreExamples:
-    """Build `spacy-spanft.regression_scorer.v1`, for `textcat_multilabel`.
+def make_regression_scorer(label: str | None = None) -> ScoreExamples:
+    """Build `spacy-spanft.regression_scorer.v1`, for `text_regressor`.
 
-    label (str): The label whose value is the score.
+    label (Optional[str]): The label whose value is the score; None for the only one of
+        the component.
     """
+    return partial(_score_numbers, label)
 
-    def score(examples: Iterable[Example], **settings: Any) -> Scores:
-        pairs = [
-            (example.reference.cats[label], example.predicted.cats[label])
-            for example in examples
-            if label in example.reference.cats and label in example.predicted.cats
-        ]
-        return regression_scores([g for g, _ in pairs], [p for _, p in pairs])
 
-    return score
+def _score_numbers(
+    label: str | None, /, examples: Iterable[Example], **settings: Any
+) -> Scores:
+    label = label or next(iter(settings.get("labels", ())), "score")
+    pairs = [
+        (example.reference.cats[label], example.predicted.cats[label])
+        for example in examples
+        if label in example.reference.cats and label in example.predicted.cats
+    ]
+    return regression_scores([g for g, _ in pairs], [p for _, p in pairs])
 
 
 def regression_scores(gold: Sequence[float], guess: Sequence[float]) -> Scores:
@@ -130,7 +147,3 @@ def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
     """Rank numbers; those that are equal share the mean of their ranks."""
     _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[numbers]
-
-
-def _best(cats: dict[str, float]) -> str:
-    return max(cats, key=lambda label: cats[label])

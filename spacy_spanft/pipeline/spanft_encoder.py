@@ -74,6 +74,7 @@ class SpanftEncoder(Tok2Vec):
         self.n_sorted, self.set_tensor = n_sorted, set_tensor
         self.shared = SharedEncoder(model)
         self._pending: PendingGradient | None = None
+        self._has_gradient = False
         self._tokens = rows_to_tokens(reduce_mean())
 
     def add_listener(self, listener: Any, component_name: str) -> None:
@@ -113,6 +114,7 @@ class SpanftEncoder(Tok2Vec):
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Encode a stream, several batches at once: sorting saves padding."""
+        self.finish_backprop()
         error_handler = self.get_error_handler()
         for docs in batches_of(stream, _MAX_TOKENS, batch_size * self.n_sorted):
             try:
@@ -138,7 +140,7 @@ class SpanftEncoder(Tok2Vec):
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, "SpanftEncoder.update")
-        self.finish_backprop()  # of a batch with a frozen listener
+        self.finish_batch()
         docs = [example.predicted for example in examples]
         backprop: Any
         if is_trained(self.model):
@@ -168,10 +170,24 @@ class SpanftEncoder(Tok2Vec):
         pending = self._pending
         # A frozen listener sends none, and the others' waits for it.
         if pending is not None and pending.gradient is not None:
-            self._pending = None
+            self._pending, self._has_gradient = None, True
             pending.backprop(pending.gradient)
             if pending.sgd is not None:
                 self._step(pending.sgd)
+
+    def finish_batch(self) -> None:
+        """Do what waits for listeners, even if none learned from the batch's last part.
+
+        Then the step for its other parts was put off.
+        """
+        self.finish_backprop()
+        pending = self._pending
+        if pending is not None and pending.sgd is not None and self._has_gradient:
+            self._step(pending.sgd)
+
+    def forget_batch(self) -> None:
+        """Wait for no listener any more: all have had their turn."""
+        self._pending = None
 
     def finish_update(self, sgd: Optimizer) -> None:
         """Update the encoder."""
@@ -184,6 +200,7 @@ class SpanftEncoder(Tok2Vec):
         self._step(sgd)
 
     def _step(self, sgd: Optimizer) -> None:
+        self._pending, self._has_gradient = None, False
         if is_trained(self.model):
             self.shared.forget()
         super().finish_update(sgd)
@@ -196,6 +213,16 @@ class SpanftEncoder(Tok2Vec):
     ) -> None:
         """Load the encoder, if there is none yet."""
         self.model.initialize()
+
+    def to_bytes(self, *args: Any, **settings: Any) -> bytes:
+        """Return the component as bytes."""
+        self.finish_batch()
+        return super().to_bytes(*args, **settings)
+
+    def to_disk(self, *args: Any, **settings: Any) -> None:
+        """Save the component."""
+        self.finish_batch()
+        super().to_disk(*args, **settings)
 
     def from_bytes(self, *args: Any, **settings: Any) -> "SpanftEncoder":
         """Load the component."""

@@ -1,6 +1,7 @@
 """Candidates for `spancat`: the spans of a segmentation, and all short n-grams."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,14 +30,21 @@ def segment_suggester(
     check_number("min_size", min_size, lambda size: size >= 1, "1 or more")
     expected = f"0, or min_size = {min_size} or more"
     check_number("max_size", max_size, lambda n: not n or n >= min_size, expected)
+    return partial(_suggest, spans_key, min_size, max_size)
 
-    def suggest(docs: Iterable[Doc], *, ops: Ops | None = None) -> Ragged:
-        spans = [_candidates(doc, spans_key, min_size, max_size) for doc in docs]
-        device: Any = ops or get_current_ops()
-        lengths = device.asarray1i(list(map(len, spans)))
-        return Ragged(device.asarray2i(np.concatenate([NO_SPANS, *spans])), lengths)
 
-    return suggest
+def _suggest(
+    spans_key: str,
+    min_size: int,
+    max_size: int,
+    docs: Iterable[Doc],
+    *,
+    ops: Ops | None = None,
+) -> Ragged:
+    spans = [_candidates(doc, spans_key, min_size, max_size) for doc in docs]
+    device: Any = ops or get_current_ops()
+    lengths = device.asarray1i(list(map(len, spans)))
+    return Ragged(device.asarray2i(np.concatenate([NO_SPANS, *spans])), lengths)
 
 
 def _candidates(doc: Doc, spans_key: str, min_size: int, max_size: int) -> Ints:

@@ -95,10 +95,12 @@ def check_contrast(nlp: Language, name: str) -> None:
         )
     frozen = nlp.config.interpolate()["training"]["frozen_components"]
     encoders = upstream(nlp, model)
-    if any(len(pipe.listeners) > 1 or pipe.name in frozen for pipe in encoders):
+    if not encoders or any(
+        len(pipe.listeners) > 1 or pipe.name in frozen for pipe in encoders
+    ):
         raise SpanftError(
-            f"contrast > 0, but the encoder of {name!r} is frozen, or shared with "
-            f"other components. {WITHOUT}"
+            f"contrast > 0, but the encoder of {name!r} is no component, or frozen, or "
+            f"shared with others. {WITHOUT}"
         )
 
 

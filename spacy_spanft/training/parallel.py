@@ -166,6 +166,7 @@ class _Gradients:
         """Replace the gradients of the shares by that of the whole batch."""
         for encoder in self._encoders:
             encoder.finish_backprop()
+            encoder.forget_batch()
         has_grad = [node.has_grad(name) for node, name in self._params]
         has_grad += [parameter.grad is not None for parameter in self._torch_params]
         # A share may have nothing to learn for some layer.

@@ -1,5 +1,6 @@
 """An encoder learns before the training loop, in the way that suits its texts."""
 
+from itertools import takewhile
 from typing import Any, cast
 
 import numpy as np
@@ -168,7 +169,13 @@ def features(
     component: Any = nlp.get_pipe(name)
     model: Model[Any, Any] = component.model
     rows, pooled = model.get_ref("rows"), model.get_ref("pooled")
-    stream = nlp.pipe(docs, disable=nlp.pipe_names[nlp.pipe_names.index(name) :])
+    stream: Any = docs
+    # With those that are frozen, which spaCy disables meanwhile.
+    before: Any = takewhile(lambda x: x[0] != name, nlp.components)
+    for _, pipe in before:
+        is_function = not hasattr(pipe, "pipe")
+        how = {} if is_function else {"batch_size": nlp.batch_size}
+        stream = map(pipe, stream) if is_function else pipe.pipe(stream, **how)
     parts = [pooled.predict(rows.predict(b)) for b in minibatch(stream, nlp.batch_size)]
     X: Floats = model.ops.to_numpy(model.ops.xp.concatenate(parts))
     width = rows.get_dim("nO")

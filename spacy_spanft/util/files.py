@@ -23,11 +23,11 @@ def write_whole(path: str | Path, data: bytes | Write) -> None:
     path (Union[str, Path]): The target; a link is followed. It keeps its content until
         the very end, and its mode. A device, such as /dev/stdout, is written directly.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path))  # of a pipe, there is none
     write = data if callable(data) else methodcaller("write", data)
     try:
-        if target.exists() and not target.is_file():
-            with open(target, "wb") as file:
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "wb") as file:
                 write(file)
             return
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -26,6 +26,7 @@ from ..tiny import (
     encoder_config,
     make_pipeline,
     transformer_config,
+    weights_of,
 )
 
 torch = pytest.importorskip("torch")
@@ -352,6 +353,32 @@ def test_an_update_with_an_optimizer(bert):
     for name, weight in weights.items():
         if not name.endswith("key.bias"):  # which has no gradient but rounding
             torch.testing.assert_close(weight, others[name], atol=1e-4, rtol=1e-3)
+
+
+def test_the_last_part_of_a_batch_may_teach_nothing(bert):
+    weights = []
+    for order in (1, -1):
+        nlp, sgd = make(bert, "textcat"), Adam(0.01)
+        empty = Example.from_dict(nlp.make_doc(""), {"cats": {"A": 1.0, "B": 0.0}})
+        for part in (examples_of(nlp), [empty])[::order]:
+            nlp.update(part, sgd=False, annotates=["span_segmenter"])
+        for name in ("transformer", "textcat"):
+            nlp.get_pipe(name).finish_update(sgd)
+        nlp.to_bytes()
+        weights.append(weights_of(nlp))
+    for name, array in weights[0].items():
+        np.testing.assert_allclose(array, weights[1][name], atol=1e-6)
+    before = weights_of(make(bert, "textcat"))
+    assert any((weights[0][x] != before[x]).any() for x in before if "transf" in x)
+
+
+def test_tokens_that_are_merged_after_the_encoder(bert):
+    nlp = make(bert, "tagger")
+    nlp.add_pipe("merge_entities", before="tagger")
+    examples = examples_of(nlp)
+    examples[0].predicted.ents = [Span(examples[0].predicted, 0, 2, "X")]
+    with pytest.raises(SpanftError, match="other tokens"):
+        nlp.update(examples, annotates=["merge_entities"])
 
 
 def test_frozen_from_the_beginning(bert):

@@ -1,5 +1,7 @@
 """Our scores are those of scikit-learn and SciPy; and what learns scores of texts."""
 
+import pickle
+
 import numpy as np
 import pytest
 import spacy
@@ -81,6 +83,12 @@ def test_the_classification_scorer_adds_to_spacys_own(nlp):
     with pytest.raises(SpanftError, match="the labels are: 'b', 'c'"):
         scorer(examples, labels=("b", "c"))
     assert scorer([], labels=("a", "b"))["cats_accuracy"] is None
+    # Labels of another component, and one of the data that nobody predicts.
+    more = {"other": 1.0}
+    pairs = [(first[0] | more, first[1] | more), ({"new": 1.0}, second[1] | more)]
+    scores = scorer(examples_of(nlp, *pairs), labels=("a", "b"))
+    assert scores["cats_accuracy"] == 0.5
+    pickle.dumps(scorer)
 
 
 def test_the_regression_scorer(nlp):
@@ -91,6 +99,10 @@ def test_the_regression_scorer(nlp):
     expected = scorers.regression_scores(list(gold), list(guess))
     assert scorer(examples) == pytest.approx(expected)
     assert scorer(examples[:1]) == {"cats_pearson": None, "cats_spearman": None}
+    for example in examples:
+        for doc in (example.reference, example.predicted):
+            doc.cats = {"stars": doc.cats["score"]}
+    assert scorer(examples, labels=("stars",)) == pytest.approx(expected)
 
 
 def regressor(**config):

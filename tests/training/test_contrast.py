@@ -19,6 +19,8 @@ from spacy_spanft.training.contrast import (
     normalized,
 )
 
+from ..pipeline.test_encoder import TEXTS, make
+
 WIDTH = 5
 
 
@@ -261,7 +263,7 @@ def test_what_cannot_learn_by_contrast_is_refused(initialized):
     for changed, expected in (
         ({"components.textcat.model.class_weights": {"a": 2.0}}, cannot),
         ({"components.textcat.model.label_smoothing": 0.1}, cannot),
-        ({"training.frozen_components": ["transformer"]}, "is frozen, or shared"),
+        ({"training.frozen_components": ["transformer"]}, "no component, or frozen"),
         ({"training.max_epochs": -1}, "no text classifier has a probe"),
         ({"initialize.after_init.probe": False}, "no text classifier has a probe"),
     ):
@@ -271,8 +273,20 @@ def test_what_cannot_learn_by_contrast_is_refused(initialized):
         initialized(3, task="textcat_multilabel")
     nlp, _ = initialized(0)
     nlp.get_pipe("transformer").add_listener(EncoderListener("*"), "ner")
-    with pytest.raises(SpanftError, match="'textcat' is frozen, or shared"):
+    with pytest.raises(SpanftError, match="'textcat' is no component, or frozen"):
         check_contrast(nlp, "textcat")
+    nlp, _ = initialized(0)
+    nlp.replace_listeners("transformer", "textcat", ["model.tok2vec"])
+    with pytest.raises(SpanftError, match="'textcat' is no component"):
+        check_contrast(nlp, "textcat")
+
+
+def test_features_know_what_frozen_components_write(bert):
+    nlp = make(bert, "textcat")
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    expected = tuning.features(nlp, "textcat", [doc.copy() for doc in docs])
+    with nlp.select_pipes(disable=["span_segmenter"]):
+        np.testing.assert_array_equal(tuning.features(nlp, "textcat", docs), expected)
 
 
 def test_batches_are_full_and_repeat_no_text_in_an_epoch():

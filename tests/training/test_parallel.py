@@ -29,6 +29,7 @@ N_STEPS = 6
 TEXTS = [
     *("new york was very good", "", "this film is bad", "it is new york city again"),
     *("a", "new york city", "the film", "film in new york and in new york"),
+    *("", "", "", "new york in film"),  # one process has empty texts alone
     "new york alone",
 ]
 

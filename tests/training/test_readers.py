@@ -122,6 +122,12 @@ def test_cells_of_csv_may_hold_lines_and_be_long(nlp, write):
             {"incomplete": "skip", "limit": 2},
             [("a", {"x": 1, "y": 0}), ("f", {"x": 0, "y": 1})],
         ),
+        (
+            "x.tsv",
+            "text\tlabel\na\tx/y\nb\t\n\tx\n",
+            {"incomplete": "skip", "label_separator": "/", "limit": 2},
+            [("a", {"x": 1, "y": 1}), ("b", {"x": 0, "y": 0})],
+        ),
     ],
 )
 def test_settings(nlp, write, name, rows, settings, expected):

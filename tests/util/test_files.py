@@ -44,6 +44,15 @@ def test_an_interrupted_writer_and_a_full_disk_leave_the_old_file(
     assert (tmp_path / "a").read_bytes() == b"old"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="there is no /dev/fd")
+def test_a_pipe_is_written_directly():
+    source, target = os.pipe()
+    write_whole(f"/dev/fd/{target}", b"new")
+    assert os.read(source, 9) == b"new"
+    os.close(source)
+    os.close(target)
+
+
 def test_of_many_writers_one_wins(tmp_path):
     texts = [str(i).encode() * 1000 for i in range(8)] * 5
     with ThreadPoolExecutor(8) as pool:

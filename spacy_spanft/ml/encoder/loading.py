@@ -29,7 +29,9 @@ SETTINGS = "settings"
 # Tokenizers without a limit have one of 10 to the power of 30.
 _NO_LIMIT = 10**9
 # Families whose positions begin after that of padding.
-_OFFSET_POSITIONS = ("roberta", "camembert", "xlm-roberta", "longformer", "mpnet")
+_OFFSET_POSITIONS = {"roberta", "camembert", "xlm-roberta", "longformer", "mpnet"}
+_OFFSET_POSITIONS |= {"data2vec-text", "esm", "ibert", "lilt", "luke", "markuplm"}
+_OFFSET_POSITIONS |= {"roberta-prelayernorm", "xlm-roberta-xl", "xmod"}
 # By default, windows share a quarter, and are 512 long where nothing limits them.
 _SHARED = 4
 _UNLIMITED = 512

@@ -157,17 +157,19 @@ class EncoderListener(Model[list[Doc], DocRows]):
 
     def receive(self, rows: DocRows, backprop: Backprop) -> None:
         """Keep the rows of the next batch, and the callback for their gradient."""
-        self.received = rows, backprop
+        self.received, self._lengths = (rows, backprop), list(map(len, rows.docs))
 
     def take(self, docs: list[Doc]) -> Encoded:
         """Return what was received, once; what is not trained sends nothing."""
         if self.received is None:
             return self.shared.rows_of(docs, learn=True), no_gradient
         (rows, backprop), self.received = self.received, None
-        if list(map(id, docs)) != list(map(id, rows.docs)):
+        is_same = list(map(id, docs)) == list(map(id, rows.docs))
+        if not is_same or list(map(len, docs)) != self._lengths:
             raise SpanftError(
                 f"A component that listens to the encoder {self.upstream_name!r} was "
-                "given other Docs than the encoder. Update both in one nlp.update."
+                "given other Docs than the encoder, or other tokens. Update both in "
+                "one nlp.update, and retokenize before the encoder."
             )
         return rows, backprop
 

@@ -198,6 +198,8 @@ def _is_incomplete(row: Row, columns: Columns) -> bool:
         return True
     answer = columns.score or columns.label
     value = None if answer is None else row.cells.get(answer)
+    if value == "" and columns.label_separator is not None:  # none of the labels
+        return False
     # "-" stands for no label in SNLI.
     return answer is not None and (_is_missing(value) or str(value).strip() == "-")
 
