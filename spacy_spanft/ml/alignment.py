@@ -146,9 +146,7 @@ def piece_of_token(spans: Ints, n_tokens: int) -> Ints:
     """
     begins = np.ones(n_tokens, np.int64)
     lengths = spans[:, 1] - spans[:, 0]
-    inside = np.repeat(spans[:, 0] - (np.cumsum(lengths) - lengths), lengths)
-    inside += np.arange(len(inside))
-    begins[inside] = 0
+    begins[ranges(spans[:, 0], lengths)] = 0
     begins[spans[lengths > 0, 0]] = 1
     return np.cumsum(begins) - 1
 
@@ -224,9 +222,13 @@ def _group(
     starts, lengths = starts[order], lengths[order]
     if max_rows is not None:
         lengths = np.minimum(lengths, max_rows)
-    kept = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    kept += np.arange(len(kept))
-    return Pieces(rows[kept], lengths)
+    return Pieces(rows[ranges(starts, lengths)], lengths)
+
+
+def ranges(starts: Ints, lengths: Ints) -> Ints:
+    """Return the numbers of several ranges, one after the other."""
+    numbers = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    return numbers + np.arange(len(numbers))
 
 
 def encoding_of_tokens(n_tokens: int) -> Encoding:

@@ -22,7 +22,14 @@ from thinc.types import Floats2d
 from torch.nn import Embedding
 
 from ...errors import SpanftError
-from ..alignment import Encoding, Ints, encoding_of_tokens, real_rows, rows_of_windows
+from ..alignment import (
+    Encoding,
+    Ints,
+    encoding_of_tokens,
+    ranges,
+    real_rows,
+    rows_of_windows,
+)
 from ..grouped_adam import can_fuse, fused_step
 from ..layers.encoder_rows import DocRows, Encoded, ToRows
 from ..pairs import warn_of_single
@@ -189,9 +196,8 @@ class EncoderShim(PyTorchShim):
                 batch = list(map(windows.__getitem__, group))
                 is_real, inputs = self._padded(batch, lengths[group], device)
                 output = module(**inputs)[0]
-                sizes = lengths[group]
-                offsets = np.repeat(starts[group] - np.cumsum(sizes) + sizes, sizes)
-                rows = torch.from_numpy(offsets + np.arange(sizes.sum())).to(device)
+                rows = torch.from_numpy(ranges(starts[group], lengths[group]))
+                rows = rows.to(device)
                 vectors[rows] = output.detach()[is_real].float()
                 if is_train:
                     parts.append((output, is_real, rows))

@@ -8,7 +8,7 @@ import numpy as np
 from spacy.attrs import IDX, LENGTH, SPACY
 from spacy.tokens import Doc
 
-from ..alignment import Encoding, Ints, encoding_of_wordpieces, tokens_apart
+from ..alignment import Encoding, Ints, encoding_of_wordpieces, ranges, tokens_apart
 from ..pairs import Pair, check_tokenizer, split_pair
 
 # How a tokenizer truncates is set in the tokenizer itself, which threads share.
@@ -122,9 +122,7 @@ def _pair_up(
     first = np.searchsorted(ends, offsets[pieces, 0], side="right")
     last = np.searchsorted(begins, offsets[pieces, 1], side="left")
     n_tokens = np.maximum(last - first, 0)
-    tokens = np.repeat(first - (np.cumsum(n_tokens) - n_tokens), n_tokens)
-    tokens += np.arange(len(tokens))
-    return tokens, first_row + np.repeat(pieces, n_tokens)
+    return ranges(first, n_tokens), first_row + np.repeat(pieces, n_tokens)
 
 
 def micro_batches(lengths: Ints, overhead: float, most: int) -> list[Ints]:
