@@ -19,7 +19,7 @@ SCORES = ("Runs", "Score", "Difference", "p", "These checkpoints")
 COSTS = ("Weights", "Words/s", "Memory", "Training time")
 MEANINGS = {
     "Difference": "from the first arm; of several runs, with a 95% interval over seeds "
-    "and texts, where runs with the same seed are paired, not corrected.",
+    "and texts, not corrected; runs with the same seed are paired.",
     "p": "corrected for the number of comparisons (Holm); significant below 0.05.",
     "These checkpoints": "the interval for these very models (bootstrap over texts).",
 }
