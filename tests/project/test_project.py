@@ -1,7 +1,10 @@
 """The project: every workflow runs, is run once, and ends in a report."""
 
 import json
+import runpy
 import shutil
+import sys
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from spacy.tokens import DocBin
 from spacy_spanft import NgramDictionary
 from spacy_spanft.experiments import plan_runs, read_arms
 
-from .. import processes
+from ..commands import run as spacy_command
 from .task_data import LAYOUTS, write_layout
 
 ROOT = Path(__file__).parents[2]
@@ -22,11 +25,25 @@ SCRIPTS = PROJECT / "scripts"
 
 
 def run(*args, cwd, ok=True):
-    """Run `spacy project`, and return what it prints."""
-    done = processes.run("-m", "spacy", "project", *args, cwd=cwd)
-    output = done.stdout + done.stderr
-    assert (done.returncode == 0) == ok, output
-    return output
+    """Run `spacy project` and its commands in this process, and return the output."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weasel.cli.run.run_command", partial(run_python, patch))
+        patch.syspath_prepend(cwd / "scripts")
+        done = spacy_command("project", *args, cwd=cwd, ok=ok)
+    return done.stdout + done.stderr
+
+
+def run_python(patch, command, **how):
+    _, file, *args = command  # "python"
+    if file == "-m":
+        done = spacy_command(*args[1:])
+        print(done.stdout, done.stderr)
+        return
+    patch.setattr("sys.argv", [file, *args])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(file, run_name="__main__")
+    if ended.value.code:
+        sys.exit(ended.value.code)
 
 
 @pytest.fixture(scope="module")
