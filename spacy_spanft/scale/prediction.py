@@ -6,7 +6,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from hashlib import sha256
-from itertools import cycle
+from itertools import chain, cycle, islice
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -294,9 +294,9 @@ def _predict_parts(
             names.update(dict.fromkeys(x for cells, _, _ in part for x in cells))
             results = parts.read(number)
             if results is None:
-                rows = [i for i, (*_, problem) in enumerate(part) if not problem]
-                if rows and not first:
-                    first.append((number, rows[0]))
+                if not first:
+                    rows = (i for i, (*_, problem) in enumerate(part) if not problem)
+                    first.extend((number, i) for i in islice(rows, 1))
                 yield number, [(text, problem) for _, text, problem in part]
             else:
                 count(results)
@@ -304,8 +304,7 @@ def _predict_parts(
     with tqdm(desc="Predicting", unit=" rows", disable=not progress) as bar:
         for number, results in run(missing()):
             is_first = bool(first) and first[0][0] == number
-            known = {name for result in (shape, *results) for name in result}
-            if is_first and known <= {"error"}:
+            if is_first and {"error"}.issuperset(chain(shape, *results)):
                 reason = results[first[0][1]].get("error", _NOTHING)
                 raise SpanftError(
                     f"None of the first {n_rows + len(results)} rows of "
