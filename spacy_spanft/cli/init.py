@@ -75,12 +75,6 @@ def init_cli(
     )
     for note in (*made.notes, " ".join([*about, *made.changes])):
         report(f"ℹ {note}")
-    lacks = making.lacks_dictionary(made.task, lang, dictionary, segmentation)
-    if lacks and not no_spans:
-        report(
-            f"ℹ Spans are left out: there is no dictionary of the language {lang!r}. "
-            "Build one (python -m spacy spanft dictionary build), and add --dictionary."
-        )
     for warning in made.warnings:
         report(f"⚠ {warning}")
     file = "config.cfg" if output == "-" else output

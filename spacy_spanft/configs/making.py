@@ -46,7 +46,7 @@ def config_for_data(
             raise SpanftError("--dev is given without --train: add the training data.")
         task = task or "textcat"
         config = task_config(task, lang=lang, columns=columns, **settings)
-        return Made(config, task, {}, [], [], [])
+        return Made(config, task, {}, [], _lost_spans(config, task, settings), [])
     columns = guess_columns(train, columns, task)
     detected = [note] if (note := guess_of(columns, typed)) else []
     if task is None:
@@ -61,7 +61,8 @@ def config_for_data(
             detected.append(f"{dev}: {note}")
     contrast = settings.get("regime") is None
     made = fit_to_data(config, task, train, dev, contrast=contrast)
-    return made._replace(notes=[*detected, *made.notes])
+    warnings = [*_lost_spans(config, task, settings), *made.warnings]
+    return made._replace(notes=[*detected, *made.notes], warnings=warnings)
 
 
 def task_config(
@@ -105,7 +106,7 @@ def task_config(
         if "separator" in config["components"]["transformer"]["model"]:
             raise SpanftError("--encoder spacy-transformers cannot encode pairs.")
     REGIMES[regime or TASKS[task].regime](config)
-    if spans and not lacks_dictionary(task, lang, dictionary, segmentation):
+    if spans and not _lacks_dictionary(task, lang, dictionary, segmentation):
         component = TASKS[task].component
         config = add_spans(config, dictionary, [component], segmentation).config
     if SEGMENTER in config["components"] and dictionary is None and lang != "en":
@@ -116,12 +117,24 @@ def task_config(
     return config
 
 
-def lacks_dictionary(
+def _lacks_dictionary(
     task: str, lang: str, dictionary: str | Path | None, segmentation: str | None
 ) -> bool:
     """Whether spans are left out, as the default dictionary is of another language."""
     is_of_texts = TASKS[task].component in CLASSIFIERS
     return is_of_texts and lang != "en" and dictionary is None and segmentation is None
+
+
+def _lost_spans(config: Config, task: str, settings: Mapping[str, Any]) -> list[str]:
+    """Return that the spans of a language without a dictionary are left out."""
+    lang, segmentation = config["nlp"]["lang"], settings.get("segmentation")
+    lacks = _lacks_dictionary(task, lang, settings.get("dictionary"), segmentation)
+    if not lacks or not settings.get("spans", True):
+        return []
+    return [
+        f"Spans are left out: there is no dictionary of the language {lang!r}. Build "
+        "one (python -m spacy spanft dictionary build), and add --dictionary."
+    ]
 
 
 def config_text(config: Config, task: str, name: str = "config.cfg") -> str:

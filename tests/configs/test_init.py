@@ -134,6 +134,8 @@ def test_languages_without_a_dictionary_get_no_spans():
     assert config["nlp"]["pipeline"] == ["transformer", "textcat"]
     lacks = "no dictionary of the language 'de'. Build one (python -m spacy spanft dict"
     assert lacks in done.stderr
+    assert lacks in config_for_data(None, lang="de").warnings[0]
+    assert not config_for_data(None, lang="de", spans=False).warnings
 
 
 def test_dev_data_may_have_other_columns():
