@@ -38,7 +38,7 @@ from .fewlabels.encoders import digest
 from .fewlabels.tasks import TASKS as FEWLABELS
 from .fewlabels.tasks import Task, is_there
 from .fewlabels.training import BATCH, by_length, fit
-from .matrix import Run, only_those, run_missing
+from .matrix import Run, run_missing
 
 RESULTS = Path(__file__).parent / "results" / "base_size.jsonl"
 _RTE = ("glue/RTE/train.tsv", "glue/RTE/dev.tsv", ("cats_accuracy", "cats_macro_f"))
@@ -121,7 +121,6 @@ def main(
     data: Annotated[Path, typer.Option(exists=True, file_okay=False)],
     encoder: Annotated[Path, typer.Option(callback=checked_encoder)],
     results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
-    only: Annotated[list[str], typer.Option(help="e.g. task=RTE")] = [],  # noqa: B006
     texts: Annotated[int, typer.Option(min=1, help="fewer, for a trial")] = 10**9,
     threads: Annotated[int, typer.Option(min=1)] = 2,
     seeds: Annotated[int, typer.Option(min=1)] = SEEDS,
@@ -146,8 +145,7 @@ def main(
         {"task": task, "arm": arm, "seed": seed, "n_train": min(texts, sizes[task])}
         for task, arm, seed in order(seeds)
     ]
-
-    wanted = only_those(({**run, **same} for run in runs), only)
+    wanted = [{**run, **same} for run in runs]
     run_missing(results, wanted, lambda run: train(run, data, encoder))
 
 

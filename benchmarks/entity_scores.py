@@ -34,9 +34,6 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 def calibration(probabilities: Numbers, is_right: Numbers, n_bins: int = 10) -> Any:
     """Return a row for each bin of probability that has entities.
 
-    probabilities (NDArray): Their probabilities, (n,).
-    is_right (NDArray): Whether each is correct, (n,).
-    n_bins (int): The number of bins, all of the same width.
     RETURNS (list[tuple]): The bounds of each bin, the number of its entities, their
         mean probability, and the share of those that are correct.
     """

@@ -35,7 +35,6 @@ def without_missing(
 ) -> dict[str, T]:
     """Leave out the contestants that cannot run here, with a warning.
 
-    contestants (Mapping[str, T]): The contestants by name.
     checks (Mapping[str, Callable]): Called for contestants with more dependencies;
         raises if one of them is missing.
     RETURNS (dict[str, T]): Those that can run. Tables have empty rows for the others.
@@ -90,7 +89,6 @@ def in_turns(
     """Run contestants in turns, so that a slow moment of the machine hits them all.
 
     contestants (dict[str, tuple]): Functions with their arguments, by name.
-    repeat (int): The number of turns.
     RETURNS (dict[str, list[Run]]): The runs; none of a contestant that failed once.
     """
     runs: dict[str, list[Run]] = {name: [] for name in contestants}
@@ -112,12 +110,9 @@ def in_turns(
 def timed_in_turns(
     jobs: Mapping[str, Callable[[int], Any]], n_turns: int, n_warm: int = 1
 ) -> dict[str, list[float]]:
-    """Time jobs in this process, in turns.
+    """Time jobs, which get the number of the turn, in this process, in turns.
 
-    jobs (Mapping[str, Callable]): Called with the number of the turn.
-    n_turns (int): The number of turns that count.
-    n_warm (int): The number of turns before them.
-    RETURNS (dict[str, list[float]]): The seconds of each turn.
+    n_turns (int): The number of turns that count; n_warm others are before them.
     """
     times: dict[str, list[float]] = {name: [] for name in jobs}
     for turn in range(n_turns + n_warm):

@@ -10,7 +10,6 @@ measures the memory of a step beyond that of its input, the imports and the weig
 """
 
 import resource
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -23,7 +22,7 @@ from thinc.types import Ragged
 
 from spacy_spanft.ml.layers.pooling import cnn_pooling
 
-from .harness import in_turns
+from .harness import in_turns, timed_in_turns
 from .report import report
 
 R, L = 64, 16
@@ -42,7 +41,7 @@ def make_pieces(n_docs: int, n_rows: int) -> list[list[int]]:
     return docs
 
 
-def ours(docs: list[list[int]], n_rows: int, width: int) -> Callable[[], Any]:
+def ours(docs: list[list[int]], n_rows: int, width: int) -> Callable[..., Any]:
     """Return a step of the layers of SpanTextCat, on thinc's current device."""
     ops: Any = get_current_ops()
     spans, pooled = cnn_pooling(), cnn_pooling()
@@ -53,7 +52,7 @@ def ours(docs: list[list[int]], n_rows: int, width: int) -> Callable[[], Any]:
     lengths = ops.asarray1i([n for doc in docs for n in doc])
     n_pieces = ops.asarray1i([len(doc) for doc in docs])
 
-    def step() -> Any:
+    def step(turn: int = 0) -> Any:
         vectors, backprop_spans = spans(Ragged(X, lengths), True)
         Y, backprop_docs = pooled(Ragged(vectors, n_pieces), True)
         return backprop_spans(backprop_docs(ops.xp.ones_like(Y)).dataXd)
@@ -63,7 +62,7 @@ def ours(docs: list[list[int]], n_rows: int, width: int) -> Callable[[], Any]:
 
 def padded(
     docs: list[list[int]], n_rows: int, width: int, by_loops: bool
-) -> Callable[[], Any]:
+) -> Callable[..., Any]:
     """Return the same step with a padded tensor, filled at once or by loops."""
     first, second = torch.nn.Conv1d(width, width, 3), torch.nn.Conv1d(width, width, 3)
     X = torch.randn(len(docs), n_rows, width, requires_grad=True)
@@ -89,20 +88,13 @@ def padded(
                 at += n
         return tensor.view(-1, L, width)
 
-    def step() -> Any:
+    def step(turn: int = 0) -> Any:
         rows = fill() if by_loops else gather()
         spans = torch.relu(first(rows.transpose(1, 2))).amax(-1)
         spans = spans.view(len(docs), R, width).transpose(1, 2)
         torch.relu(second(spans)).amax(-1).sum().backward()
 
     return step
-
-
-def seconds(step: Callable[[], Any]) -> float:
-    """Return the seconds of one step."""
-    begin = time.perf_counter()
-    step()
-    return time.perf_counter() - begin
 
 
 def megabytes(name: str, n_docs: int, n_rows: int, width: int) -> float:
@@ -136,19 +128,13 @@ def main(
         report("memory of a step", "MB", needed, "ours")
         return
     docs = make_pieces(n_docs, n_rows)
-    contestants = {
+    steps = {
         "ours": ours(docs, n_rows, width),
         "padded": padded(docs, n_rows, width, by_loops=False),
-        "padded by loops": padded(docs, n_rows, width, by_loops=True),
     }
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for turn in range(repeat + 1):
-        for name, step in contestants.items():
-            if name == "padded by loops" and turn > 2:  # it takes a minute
-                continue
-            spent = seconds(step)
-            if turn:  # the first one warms up
-                times[name].append(spent)
+    loops = {"padded by loops": padded(docs, n_rows, width, by_loops=True)}
+    # The loops take a minute.
+    times = timed_in_turns(steps, repeat) | timed_in_turns(loops, 2)
     report("step", "s", times, "ours")
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,6 @@ def run_missing(
 
     results (Path): JSON lines, one for each run. A line is appended when its run is
         done, so that stopping the process costs only the run that it was doing.
-    runs (Sequence[Run]): Task, arm, rate and seed of each run.
-    do (Callable[[Run], dict[str, Any]]): Called with a run; returns its scores.
     RETURNS (list[Run]): All runs in the results.
     """
     results.parent.mkdir(parents=True, exist_ok=True)
@@ -92,33 +90,3 @@ def _claim(results: Path, run: Run) -> Iterator[bool]:
         yield True
     finally:
         lock.release()
-
-
-def only_those(wanted: Iterable[Run], only: list[str]) -> list[Run]:
-    """Return the runs with some settings.
-
-    Raises if no run has a setting, a value of it, or all of them together.
-
-    wanted (Iterable[Run]): The runs.
-    only (list[str]): The settings, such as "size=300,1000".
-    RETURNS (list[Run]): The runs that have all of them.
-    """
-    wanted = list(wanted)
-    kept: dict[str, list[str]] = {}
-    for condition in only:
-        key, equals, values = condition.partition("=")
-        if not equals:
-            raise SystemExit(f"--only {condition}: write {condition}=VALUE,VALUE.")
-        kept[key] = values.split(",")
-        values_there = {str(run[key]) for run in wanted if key in run}
-        if not values_there:
-            keys = ", ".join(wanted[0]) if wanted else "nothing"
-            raise SystemExit(f"--only {condition}: {key!r} is none of {keys}.")
-        for value in kept[key]:
-            if value not in values_there:
-                choice = ", ".join(sorted(values_there))
-                raise SystemExit(f"--only {condition}: {value!r} is none of {choice}.")
-    chosen = [run for run in wanted if all(str(run[k]) in v for k, v in kept.items())]
-    if wanted and not chosen:
-        raise SystemExit(f"No run has all of {', '.join(only)}.")
-    return chosen

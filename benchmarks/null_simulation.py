@@ -8,17 +8,18 @@ resume: settings that the file of records has are skipped.
     python -m benchmarks.null_simulation --label "name of the method"
 """
 
-import json
-from argparse import ArgumentParser
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from spacy_spanft.experiments.significance import Scores, method_difference
+
+from .matrix import Run, run_missing
 
 RECORDS = Path(__file__).parent / "results" / "null_simulation.jsonl"
 # A point of accuracy on the logits, where texts have this mean and deviation.
@@ -125,29 +126,16 @@ def simulate(setting: Setting, n_trials: int, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Simulate the settings that are missing from the records, and print all."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--label", default="now")
-    parser.add_argument("--n-trials", type=int, default=1000)
-    parser.add_argument("--records", type=Path, default=RECORDS)
-    args = parser.parse_args()
-    lines = args.records.read_text().splitlines() if args.records.exists() else []
-    known = {(r["label"], *map(str, _key(r))): r for r in map(json.loads, lines)}
-    for setting in settings():
-        key = (args.label, *map(str, _key(setting._asdict())))
-        if key not in known:
-            record = {"label": args.label, **simulate(setting, args.n_trials)}
-            known[key] = record
-            with args.records.open("a") as file:
-                file.write(json.dumps(record) + "\n")
-        print(json.dumps(known[key]), flush=True)
+def main(label: str = "now", n_trials: int = 1000, records: Path = RECORDS) -> None:
+    """Simulate the settings that are missing from the records."""
 
+    def do(run: Run) -> Run:
+        setting = {name: run[name] for name in Setting._fields}
+        return simulate(Setting(**setting), n_trials)
 
-def _key(record: dict[str, Any]) -> list[Any]:
-    values = {**record, "spreads": list(record["spreads"])}
-    return [values[name] for name in Setting._fields]
+    designs = [{**each._asdict(), "spreads": list(each.spreads)} for each in settings()]
+    run_missing(records, [{"label": label, **each} for each in designs], do)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

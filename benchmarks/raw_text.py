@@ -14,11 +14,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import psutil
 import spacy
 import typer
 from tqdm import tqdm
@@ -27,7 +27,7 @@ from spacy_spanft import NgramDictionary
 from spacy_spanft.ngrams.provenance import Provenance
 
 from .arguments import File
-from .harness import needs, read_lines, without_missing
+from .harness import read_lines
 from .report import report
 
 PEER = "nlp.tokenizer alone"
@@ -36,8 +36,6 @@ PEER = "nlp.tokenizer alone"
 @contextmanager
 def peak_memory() -> Iterator[list[float]]:
     """Sample the memory of this process and its children, in megabytes."""
-    import psutil
-
     peak = [0.0]
     done = threading.Event()
 
@@ -61,26 +59,18 @@ def peak_memory() -> Iterator[list[float]]:
         thread.join()
 
 
-def build(
-    text: Path, *options: str, is_watched: bool = True
-) -> tuple[float, float, Provenance]:
-    """Run the command.
+def build(text: Path, *, is_watched: bool) -> tuple[float, float, Provenance]:
+    """Run the command, and return its seconds, its megabytes, and the provenance.
 
-    text (Path): The corpus.
-    *options (str): More options.
     is_watched (bool): Whether to sample memory, which takes a tenth of the time.
-    RETURNS (tuple[float, float, Provenance]): Seconds, megabytes (0 without psutil),
-        and the provenance of the dictionary.
     """
-    can_watch = is_watched and find_spec("psutil")
-    watched: Any = peak_memory() if can_watch else nullcontext([0.0])
+    watched: Any = peak_memory() if is_watched else nullcontext([0.0])
     with TemporaryDirectory() as folder, watched as peak:
         output = Path(folder) / "ngrams.tsv.gz"
         command = [sys.executable, "-m", "spacy", "spanft", "dictionary", "build"]
+        command += [str(text), "-o", str(output), "--quiet", "--n-process", "2"]
         begin = time.perf_counter()
-        subprocess.run(
-            [*command, str(text), "-o", str(output), "--quiet", *options], check=True
-        )
+        subprocess.run(command, check=True)
         seconds = time.perf_counter() - begin
         return seconds, peak[0], NgramDictionary.from_disk(output).provenance
 
@@ -94,23 +84,14 @@ def tokenize(text: Path) -> float:
     return time.perf_counter() - begin
 
 
-def main(
-    text: File, n_process: int = 2, repeat: int = 1, skip_peer: bool = False
-) -> None:
+def main(text: File) -> None:
     """Measure."""
-    without_missing({"memory": peak_memory}, {"memory": needs("psutil")})
-    times: dict[str, list[float]] = {"ours": [], PEER: []}
-    processes = ("--n-process", str(n_process))
-    for _ in range(repeat):
-        seconds, _, _ = build(text, *processes, is_watched=False)
-        times["ours"].append(seconds)
-        if not skip_peer:
-            times[PEER].append(tokenize(text))
-    _, size, provenance = build(text, *processes)
-    print(f"{provenance.n_tokens:,} tokens, {n_process} processes")
+    seconds, _, _ = build(text, is_watched=False)
+    times = {"ours": [seconds], PEER: [tokenize(text)]}
+    _, size, provenance = build(text, is_watched=True)
+    print(f"{provenance.n_tokens:,} tokens, 2 processes")
     report("time", "s", times, "ours")
-    if size:
-        report("memory of all processes", "MB", {"ours": [size]}, "ours")
+    report("memory of all processes", "MB", {"ours": [size]}, "ours")
 
 
 if __name__ == "__main__":

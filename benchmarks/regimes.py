@@ -30,7 +30,7 @@ from .fewlabels.configs import precision
 from .fewlabels.encoders import check_same
 from .fewlabels.tasks import TASKS, check_data, draw, write
 from .fewlabels.training import fit
-from .matrix import Run, only_those, run_missing
+from .matrix import Run, run_missing
 
 RESULTS = Path(__file__).parent / "results" / "regimes.jsonl"
 REGIMES = ("everything", "head-first")
@@ -152,17 +152,14 @@ def main(
     data: Folder,
     encoder: Encoder,
     seeds: Annotated[int, typer.Option(min=1)] = 3,
-    only: Annotated[list[str], typer.Option(help="e.g. pipeline=score")] = [],  # noqa: B006
     results: Annotated[Path, typer.Option(dir_okay=False)] = RESULTS,
 ) -> None:
     """Do the runs that are missing."""
-    wanted = only_those(runs(seeds), only)
-    tasks = {PIPELINES[run["pipeline"]].task for run in wanted}
-    check_data(data, sorted(tasks & TASKS.keys()))
-    if CHUNKS in tasks:
-        chunks_of(data)
+    tasks = {own.task for own in PIPELINES.values()}
+    check_data(data, sorted(tasks - {CHUNKS}))
+    chunks_of(data)
     check_same(results.parent, encoder)
-    run_missing(results, wanted, lambda run: train(run, data, encoder))
+    run_missing(results, list(runs(seeds)), lambda run: train(run, data, encoder))
 
 
 if __name__ == "__main__":

@@ -20,10 +20,7 @@ def report(
 ) -> None:
     """Print medians, ranges, and each contestant's ratio to ours, turn by turn.
 
-    what (str): The title, such as "training step".
     unit (str): "s", "MB" or "s/token".
-    values (Mapping[str, Sequence[float]]): The measurements of each contestant.
-    ours (str): The name of our contestant.
     missing (Sequence[str]): Contestants that could not run; their rows are empty.
     """
     rows = [row_of(name, each, values[ours], unit) for name, each in values.items()]

@@ -128,12 +128,10 @@ def rows(path: Path = RECORDS) -> Iterator[Sequence[str]]:
 
 
 def rows_of(claim: Claim, own: dict[str, Any]) -> Iterator[Sequence[str]]:
-    """Yield a row for each peer of a claim, or one if there is none."""
+    """Yield a row for each peer of a claim."""
     parts = [own[what] for what in claim.reports]
     ours = ", ".join(_shown(part, claim.ours) for part in parts)
     first = [claim.what, ours]
-    if not claim.peers:
-        yield *first, "", ""
     for name, words in claim.peers.items():
         if theirs := parts[0]["values"].get(name):
             peer = ", ".join(

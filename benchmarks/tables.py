@@ -93,7 +93,6 @@ def compared(
 ) -> Iterator[Row]:
     """Yield our score in each task, the points above rivals, and what training took.
 
-    name (str): The file of the runs.
     ours (Tuple[str, str]): The peer that is ours, and its metric.
     rivals (Mapping[str, Tuple[str, str]]): Other peers and metrics, by title.
     tasks (Collection[str]): The tasks that count; all if empty.

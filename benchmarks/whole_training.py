@@ -34,7 +34,6 @@ from .report import report, report_runs
 RATE, EPOCHS, FROZEN_EPOCHS = 2e-5, 3, 10
 PLAIN, OURS, OVER = steps_of.PLAIN, steps_of.OURS, steps_of.OVER
 IN_BF16 = steps_of.IN_BF16
-BASELINE = "textcat_baseline"
 N_DEV = 300
 FOR_GOOD = 1_000_000
 
@@ -131,7 +130,7 @@ def main(
         target = Path(temporary)
         cut(folder, target, n_texts, N_DEV + 1 if is_frozen else None)
         job: Any = partial(steps, n_steps=n_steps) if memory else whole
-        names = (OURS, OVER) if is_frozen else (PLAIN, OURS, BASELINE)
+        names: tuple[str, ...] = (OURS, OVER) if is_frozen else (PLAIN, OURS)
         job = frozen if is_frozen else job
         if job is whole and cpu_has_bf16():
             names = (*names, IN_BF16)

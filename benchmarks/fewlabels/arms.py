@@ -113,12 +113,8 @@ def runs(
 ) -> Iterator[Run]:
     """Yield runs as they are recorded, all of a size and seed before the next.
 
-    tasks (Sequence[str]): The tasks.
     arms (Sequence[str]): The arms; none for those of each task.
-    sizes (Sequence[int]): The numbers of training texts.
-    seeds (int): The number of seeds.
     regime (Optional[Regime]): None for the main one of each task.
-    YIELDS (dict[str, Any]): The runs.
     """
     for size, seed, name in product(sizes, range(seeds), tasks):
         task = TASKS[name]

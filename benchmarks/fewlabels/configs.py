@@ -6,6 +6,7 @@ from typing import Any
 from confection import Config
 
 from spacy_spanft.configs import task_config
+from spacy_spanft.configs.templates import change
 from spacy_spanft.ml.encoder.hf_encoder import cpu_has_bf16
 
 from .arms import ARMS, Arm
@@ -26,15 +27,7 @@ def precision() -> str:
 def config_for(
     task: Task, run: dict[str, Any], encoder: Path, files: dict[str, Path], steps: int
 ) -> Config:
-    """Return the config of a run.
-
-    task (Task): The task.
-    run (dict[str, Any]): Its arm, regime, rates and seed.
-    encoder (Path): The folder of the encoder.
-    files (dict[str, Path]): The train and dev data.
-    steps (int): The number of training steps.
-    RETURNS (Config): The config.
-    """
+    """Return the config of a run, with its train and dev data."""
     config = _config_of(task, ARMS[run["arm"]])
     settings: dict[str, Any] = {
         "paths.train": str(files["train"]),
@@ -58,7 +51,7 @@ def config_for(
         settings[f"{model}.summary"] = "mean" if kind == "mean" else "cls"
         settings[f"{model}.pair_separator"] = separator
     for path, value in settings.items():
-        _change(config, path, value)
+        change(config, path, value, "a run")
     return config
 
 
@@ -80,15 +73,6 @@ def _config_of(task: Task, arm: Arm) -> Config:
         block = model if task.text else model["tok2vec"]
         block.update({**paper, **arm.block})
     return config
-
-
-def _change(config: Config, path: str, value: Any) -> None:
-    """Set a value of a config in place; its section must exist."""
-    *sections, key = path.split(".")
-    block: Any = config
-    for section in sections:
-        block = block[section]
-    block[key] = value
 
 
 def _corpora(task: Task) -> dict[str, Any]:

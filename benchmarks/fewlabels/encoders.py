@@ -13,9 +13,7 @@ _CHUNK = 2**20
 def check_same(results: Path, encoder: Path) -> None:
     """Raise if earlier runs had another encoder: they would count as done.
 
-    results (Path): The folder of the results. A file names its encoder, and is written
-        if it is missing.
-    encoder (Path): The folder of the encoder.
+    A file in the folder of the results names it, and is written if it is missing.
     """
     sha256, path = digest(encoder), results / NAME
     if not path.exists():

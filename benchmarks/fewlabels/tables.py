@@ -75,11 +75,8 @@ def scores(
     """Return the score of each seed, in points.
 
     runs (Sequence[Run]): The runs of one size.
-    task (str): The task.
     arm (str): The arm, or a field of `Chosen`.
-    metric (str): The metric; by default the main one of the task.
-    regime (str): The regime; by default the main one of the task.
-    RETURNS (dict[int, float]): The scores.
+    metric, regime (str): By default the main ones of the task.
     """
     arm = getattr(CHOSEN[TASKS[task].kind], arm, arm)
     key = metric or TASKS[task].metrics[0]
@@ -106,9 +103,7 @@ def by_kind(columns: Columns, is_short: bool = False) -> Iterator[Row]:
 
     The encoder was made for the texts of STS-B, so there is a mean without it.
 
-    columns (Mapping[str, tuple[str, str]]): The differences.
     is_short (bool): Whether to leave out the kinds of task at each size.
-    YIELDS (Sequence[str]): The header, then a row for each size and group of tasks.
     """
     yield "labels", "tasks", *columns
     runs = recorded(SCORED)
@@ -172,12 +167,7 @@ def compared() -> Iterator[Row]:
 
 
 def regimes(results: Path, heads: Mapping[str, str]) -> Iterator[Row]:
-    """Yield each head compared with itself in the main regime of its task.
-
-    results (Path): The file of the runs.
-    heads (Mapping[str, str]): The arms, by title.
-    YIELDS (Sequence[str]): The header, then a row for each head and task.
-    """
+    """Yield each head, by its title, compared with itself in the task's main regime."""
     yield "head", "task", *REGIMES.values()
     runs = [run for run in recorded(results) if run["size"] == MAIN_SIZE]
     for (title, arm), name in product(heads.items(), TASKS):

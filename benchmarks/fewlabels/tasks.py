@@ -75,16 +75,10 @@ TASKS = {
 
 
 class Data(NamedTuple):
-    """The data of a run: records as they stand in the file, and its first line.
+    """The data of a run: records as they stand in the file, and its first line."""
 
-    header (str): The names of the columns; "" if there are none.
-    pool (list[str]): The records that training texts are drawn from.
-    train (list[str]): The records that were drawn.
-    test (list[str]): The records to score on.
-    """
-
-    header: str
-    pool: list[str]
+    header: str  # "" if there is none
+    pool: list[str]  # what training texts are drawn from
     train: list[str]
     test: list[str]
 
@@ -103,13 +97,9 @@ def check_data(folder: Path, names: Iterable[str]) -> None:
 def draw(folder: Path, task: Task, part: Part, size: int, seed: int) -> Data:
     """Draw training texts, and read the texts to score on.
 
-    folder (Path): The folder with the data of all tasks.
-    task (Task): The task.
     part (Literal["dev", "held-out"]): The part to score on: the dev data, or the part
         of the training data that is held out.
-    size (int): The number of training texts.
     seed (int): The seed of the draw, which is the same for all arms.
-    RETURNS (Data): The data.
     """
     header, rows = _read(folder / task.train, task)
     random.Random(_SPLIT).shuffle(rows)

@@ -25,13 +25,7 @@ BATCH = 32
 
 
 def train_and_score(run: dict[str, Any], data: Path, encoder: Path) -> dict[str, Any]:
-    """Train a pipeline and score it.
-
-    run (dict[str, Any]): The task, the arm and the settings.
-    data (Path): The folder with the data of all tasks.
-    encoder (Path): The folder of the encoder.
-    RETURNS (dict[str, Any]): The task's metrics, and the precision of the encoder.
-    """
+    """Return the metrics of a run, and the precision of its encoder."""
     nlp, dev = trained(run, data, encoder)
     values = nlp.evaluate(dev, batch_size=BATCH)
     scores = {metric: round(values[metric], 5) for metric in TASKS[run["task"]].metrics}
@@ -44,10 +38,7 @@ def train_and_score(run: dict[str, Any], data: Path, encoder: Path) -> dict[str,
 def trained(
     run: dict[str, Any], data: Path, encoder: Path
 ) -> tuple[Language, list[Example]]:
-    """Train a pipeline.
-
-    RETURNS (tuple[Language, list[Example]]): The pipeline, and its test examples.
-    """
+    """Train a pipeline, and return it with its test examples."""
     task = TASKS[run["task"]]
     drawn = draw(data, task, run["part"], run["size"], run["seed"])
     with TemporaryDirectory() as name:
@@ -71,11 +62,8 @@ def fit(
     seed: int,
     is_shown: bool = False,
 ) -> None:
-    """Train a pipeline as spaCy's loop does.
+    """Train an initialized pipeline as spaCy's loop does.
 
-    nlp (Language): The pipeline, initialized.
-    examples (list[Example]): The training examples.
-    epochs (int): The number of epochs.
     seed (int): The seed of the order.
     is_shown (bool): Whether to show a progress bar with the loss.
     """
