@@ -106,9 +106,21 @@ def info_cli(path: Dictionary) -> None:
 
 
 def _print_facts(dictionary: "NgramDictionary") -> None:
-    from ..ngrams.provenance import facts_of
-
-    print(table([(name, visible(value)) for name, value in facts_of(dictionary)]))
+    origin = dictionary.provenance
+    facts = [
+        ("n-grams", f"{len(dictionary):,}"),
+        *((f"  of {n} words", f"{size:,}") for n, size in dictionary.sizes().items()),
+        ("source", ", ".join(origin.sources) or "unknown"),
+        ("tokens counted", f"{origin.n_tokens:,}"),
+        ("tokenizer", origin.tokenizer or "unknown"),
+        ("case", "folded" if dictionary.attr == "LOWER" else "kept"),
+        ("largest n", str(origin.max_n)),
+        ("smallest count", str(origin.min_count)),
+        ("made with", origin.made_with or "unknown"),
+        *(("then", step) for step in origin.steps),
+        ("most frequent", ", ".join(islice(dictionary, 5)) or "(none)"),
+    ]
+    print(table([(name, visible(value)) for name, value in facts]))
 
 
 def top_cli(

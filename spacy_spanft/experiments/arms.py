@@ -1,16 +1,6 @@
 """The arms of an experiment: the settings that each changes in a config.
 
-They are read from YAML:
-
-    arms:
-      baseline:
-        config: baseline
-      random:
-        segmenter: {"@segmenters": spacy-spanft.RandomSegmenter.v1, seed: 1}
-      no-cls:
-        block: {use_cls: false}
-
-The configs are those of `spanft init`, or files.
+They are read from YAML. The configs are those of `spanft init`, or files.
 """
 
 import re
@@ -101,11 +91,7 @@ def _arm(path: str | Path, name: str, settings: Any) -> ArmConfig:
 
 
 def config_of(arm: ArmConfig, pipeline: str, folder: str = "") -> Config:
-    """Return the config of an arm, not interpolated.
-
-    pipeline (str): The pipeline whose configs come with the package.
-    folder (str): The folder of the task.
-    """
+    """Return the config of an arm for a task in a folder, not interpolated."""
     config = _base_config(arm, pipeline)
     changes: dict[str, Any] = {}
     for key in ("segmenter", "dictionary"):

@@ -282,12 +282,7 @@ def _check_labels(
     gold: Set[str],
     predicted: Set[str] | None,
 ) -> None:
-    """Raise for data without right answers, and labels that have nothing in common.
-
-    right (Sequence[str]): The right answer of each text.
-    gold (Set[str]): The labels in them.
-    predicted (Optional[Set[str]]): The labels in a file of predictions.
-    """
+    """Raise for data without right answers, and labels that have nothing in common."""
     if all(answer == NOTHING for answer in right):
         raise SpanftError(f"No text of {data!r} has a right answer for {metric.name}.")
     known = {*metric.labels}

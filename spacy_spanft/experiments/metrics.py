@@ -21,7 +21,6 @@ from ..training.gold import cats_in, entities_in, spans_in
 
 Rows = NDArray[Any]
 Score = Callable[[Rows], float]
-Cats = Mapping[str, float]
 Kind = Literal["fscore", "precision", "recall"]
 NOTHING = "(nothing)"
 OF_NUMBERS = ("cats_pearson", "cats_spearman")
@@ -167,7 +166,11 @@ def _label_metrics(
     numbers = {label: i for i, label in enumerate(labels)}
     known = partial(_known_labels, numbers)
     every = partial(_all_labels, labels, {**numbers, "": -1})
-    metric = partial(Metric, answer=partial(_best_label, labels), labels=tuple(labels))
+    metric = partial(
+        Metric,
+        answer=lambda doc: best_label(doc.cats, labels) or NOTHING,
+        labels=tuple(labels),
+    )
     counts = partial(_label_counts, known, [*numbers.values()])
     metrics = [metric(name, counts, score) for name, score in _AVERAGES.items()]
     metrics.append(metric("cats_accuracy", every, accuracy))
@@ -186,10 +189,6 @@ def _label_metrics(
         meaning = f"F1 ({positive})"
         metrics.append(metric("cats_f1", of_one, count_score, meaning=meaning))
     return [usual, *metrics]
-
-
-def _best_label(labels: Sequence[str], doc: Doc) -> str:
-    return best_label(doc.cats, labels) or NOTHING
 
 
 def _known_labels(known: Mapping[str, int], examples: Sequence[Example]) -> Rows:
@@ -272,13 +271,12 @@ def macro_auc(rows: Rows) -> float:
     rows (Rows): The right and the predicted score of each label (n_docs, n_labels, 2);
         NaN where the right one is unknown. A label without both classes counts as 0.
     """
-    return _mean([_auc(rows[:, label]) for label in range(rows.shape[1])])
-
-
-def _auc(rows: Rows) -> float:
-    curve = ROCAUCScore()
-    curve.golds, curve.cands = rows[~np.isnan(rows[:, 0])].T.tolist()
-    return float(curve.score) if curve.is_binary() else 0.0
+    areas = []
+    for pairs in rows.transpose(1, 0, 2):
+        curve = ROCAUCScore()
+        curve.golds, curve.cands = pairs[~np.isnan(pairs[:, 0])].T.tolist()
+        areas.append(float(curve.score) if curve.is_binary() else 0.0)
+    return _mean(areas)
 
 
 # Numbers: the right and the predicted one

@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import registry
 
-from ..configs.sources import SETTINGS_OF, data_format, refuse, table_columns
+from ..configs.sources import DOCBINS, SETTINGS_OF, data_format, refuse, table_columns
 from ..configs.templates import CLASSIFIERS, REGRESSOR, TOKEN_HEADS
 from ..errors import SpanftError, reported, shown
 from ..training.readers.entities import CONLL_ENDING
@@ -21,10 +21,9 @@ from ..util.tables import format_of
 
 _ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl", ".parquet")
 _TABLE_CORPUS = "spacy-spanft.TableCorpus.v1"
-_DOC_BINS = "spacy.Corpus.v1"
 _CONLL = "spacy-spanft.ConllCorpus.v1"
 _DATASETS = ("spacy-spanft.DatasetCorpus.v1", "spacy-spanft.NerDataset.v1")
-_OURS = (_TABLE_CORPUS, _DOC_BINS, _CONLL, *_DATASETS)
+_OURS = (_TABLE_CORPUS, DOCBINS, _CONLL, *_DATASETS)
 # Arguments of a config's reader that belong to its own file.
 _NOT_COLUMNS = ("@readers", "path", "format", "limit")
 
@@ -88,7 +87,7 @@ def readers_of(config: Config, data: Data) -> dict[str, dict[str, Any]]:
     """Return the blocks that read the data of a task; a config's columns are kept."""
     readers = {}
     for split, file in data.files.items():
-        reader = {"@readers": _DOC_BINS, "path": f"${{paths.{split}}}"}
+        reader = {"@readers": DOCBINS, "path": f"${{paths.{split}}}"}
         if file.suffix != ".spacy":
             block = config.get("corpora", {}).get(split)
             if isinstance(block, dict) and block.get("@readers") == _TABLE_CORPUS:
@@ -109,7 +108,6 @@ def read_examples(
 
     config (Optional[Config]): The config of a pipeline that is not trained yet.
     split (str): The corpus: "train", or "dev" for test data, too.
-    columns (Optional[Mapping[str, str]]): The columns of a table, and how to read it.
     """
     check_data(data)
     block = corpus_of((config or nlp.config).interpolate(), data, split, columns)
@@ -143,7 +141,7 @@ def corpus_of(
         return None
     block = config.get("corpora", {}).get(split) or {}
     block = block.get("corpus", block)  # of which the dev data is a part
-    reader = block.get("@readers", _DOC_BINS)
+    reader = block.get("@readers", DOCBINS)
     if reader not in _OURS:
         refuse(typed.keys(), f"the reader {reader}")
         return {**block, "path": data}

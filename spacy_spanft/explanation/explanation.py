@@ -1,7 +1,7 @@
 """The result: the logits of a text, or of its spans, as sums of what each part adds."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,7 +151,11 @@ class Explanation(NamedTuple):
             is_named = np.array([bool(part.text) for part in parts])
             others = float(added[~is_named].sum())
             lost = self.lost() @ weights * is_named
-            spread = _spread(whole_text + similarity + others, lost, is_named)
+            # The rest is shared among the parts whose deletion takes from it.
+            left = whole_text + similarity + others
+            shares = np.maximum(lost * np.sign(left), 0)
+            shares = shares if shares.any() else is_named
+            spread = left * shares / max(shares.sum(), 1e-12)
         return Reasons(
             label,
             against,
@@ -198,10 +202,3 @@ class Explanation(NamedTuple):
             expected = f"one of {listed(self.labels)}"
             raise SpanftError(f"label is {shown(label)}, but must be {expected}.")
         return np.array([name == label for name in self.labels], "f")
-
-
-def _spread(rest: float, lost: Any, is_named: Any) -> Any:
-    """Share the rest among the parts whose deletion takes from it, by how much."""
-    weights = np.maximum(lost * np.sign(rest), 0)
-    weights = weights if weights.any() else is_named
-    return rest * weights / max(weights.sum(), 1e-12)

@@ -62,10 +62,8 @@ def pmi(
     """Return the pointwise mutual information of the words of an n-gram, in bits.
 
     For two words it is log2 p(a b) / (p(a) p(b)), with p(x) = count(x) / n_tokens.
-    For more, the product below the line is that of the best segmentation of the
-    n-gram into shorter pieces (Levine et al., 2021, "PMI-Masking"): "new york of"
-    gains nothing from "new york". A piece that was cut from the dictionary takes
-    no part in it.
+    For more words, see `NgramDictionary.pmi`. A piece that was cut from the dictionary
+    takes no part in it.
     """
     count_of_all = ngrams[ngram]
     parts = ngram.split(" ")

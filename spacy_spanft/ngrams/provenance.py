@@ -2,15 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from itertools import islice
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import SpanftError, check_setting
-
-if TYPE_CHECKING:
-    from .dictionary import NgramDictionary
 
 LARGEST_N = 255
 
@@ -117,21 +113,3 @@ class Provenance:
             made_with=self.made_with or other.made_with,
             steps=(*self.steps, *other.steps, "merged"),
         )
-
-
-def facts_of(dictionary: "NgramDictionary") -> list[tuple[str, str]]:
-    """Return where a dictionary comes from and its sizes, as rows of a table."""
-    origin = dictionary.provenance
-    return [
-        ("n-grams", f"{len(dictionary):,}"),
-        *((f"  of {n} words", f"{size:,}") for n, size in dictionary.sizes().items()),
-        ("source", ", ".join(origin.sources) or "unknown"),
-        ("tokens counted", f"{origin.n_tokens:,}"),
-        ("tokenizer", origin.tokenizer or "unknown"),
-        ("case", "folded" if dictionary.attr == "LOWER" else "kept"),
-        ("largest n", str(origin.max_n)),
-        ("smallest count", str(origin.min_count)),
-        ("made with", origin.made_with or "unknown"),
-        *(("then", step) for step in origin.steps),
-        ("most frequent", ", ".join(islice(dictionary, 5)) or "(none)"),
-    ]

@@ -46,10 +46,7 @@ def blocks_of(
     errors: ErrorHandling = "strict",
     encoding: str = UTF8,
 ) -> Iterator[bytes]:
-    """Read files one after the other: text, and a column of tables, by their endings.
-
-    errors (str): "strict" raises for invalid UTF-8 and null, "replace" continues.
-    """
+    """Read files, by their endings as text or as tables, of which it is a column."""
     how: Any = {"errors": errors, "encoding": encoding}
     for path in paths:
         if format_of(path) is None:

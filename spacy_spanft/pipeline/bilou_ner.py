@@ -200,14 +200,11 @@ class BilouNER(TrainablePipe):
         examples = list(examples)
         validate_examples(examples, "BilouNER.get_loss")
         ops: Any = self.model.ops
-        wanted = self._truths(examples), self._weights(), self.label_smoothing
+        tags = tag_names(self.labels)
+        weights = [self.class_weights.get(tag[2:] or "O", 1.0) for tag in tags]
+        wanted = self._truths(examples), weights, self.label_smoothing
         loss, d_shares = cross_entropy(ops, ops.xp.concatenate(scores), *wanted)
         return loss, ops.unflatten(d_shares, [len(eg.predicted) for eg in examples])
-
-    def _weights(self) -> list[float]:
-        """Return how much each tag counts."""
-        tags = tag_names(self.labels)
-        return [self.class_weights.get(tag[2:] or "O", 1.0) for tag in tags]
 
     def _warn_of_unlearnable(self, examples: Iterable[Example]) -> None:
         """Warn of gold entities that cannot be predicted."""

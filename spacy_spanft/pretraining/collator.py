@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from transformers import DataCollatorForTokenClassification
 
 from ..errors import SpanftError, check_setting
 from .masking import MAX_SHARE, Masking, Positions, Random, choose
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 IGNORED = -100  # the label of a token that is not predicted
 NO_WORD = -1  # the word of a special token
@@ -62,10 +61,10 @@ class SpanMaskingCollator:
         every = [*self.tokenizer.get_vocab().values()]
         self._ordinary = np.setdiff1d(every, self._special)
 
-    def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, "Tensor"]:
+    def __call__(
+        self, features: Sequence[Mapping[str, Any]]
+    ) -> dict[str, torch.Tensor]:
         """Return a batch: input_ids, attention_mask, labels, and any token types."""
-        from transformers import DataCollatorForTokenClassification
-
         rows, kept = [], ("attention_mask", "token_type_ids")
         for feature in features:
             ids, labels = self.mask(feature)
@@ -81,8 +80,6 @@ class SpanMaskingCollator:
         labels = np.full_like(ids, IGNORED)
         key = feature.get("key")
         if key is None:
-            import torch
-
             key = [int(torch.randint(2**62, ()))]
         random = np.random.default_rng([self.seed % 2**64, *key])
         spans = list(self._choose(ids, feature, random))

@@ -4,23 +4,23 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from datasets import Dataset
+from datasets.exceptions import DatasetGenerationError
 from numpy.typing import NDArray
 from transformers import TrainerCallback
 
 from ..errors import SpanftError
+from ..ngrams.counting.tokens import get_tokenizer
+from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.text import texts_of_table
+from ..segmenters.ngram import NgramSegmenter
 from ..util.files import check_exists
 from ..util.tables import format_of
 from ..util.text_files import UTF8, ErrorHandling, lines_of
 from .collator import NO_WORD, tells_words, words_in
-
-if TYPE_CHECKING:
-    from datasets import Dataset
-
-    from ..ngrams.dictionary import NgramDictionary
 
 Ints = NDArray[Any]
 
@@ -31,11 +31,8 @@ def read_lines(
     *,
     errors: ErrorHandling = "strict",
     encoding: str = UTF8,
-) -> "Dataset":
+) -> Dataset:
     """Read text files or tables, compressed or not, as a data set of lines."""
-    from datasets import Dataset
-    from datasets.exceptions import DatasetGenerationError
-
     for path in files:
         check_exists(path)
     paths = [str(Path(path).absolute()) for path in files]
@@ -72,7 +69,7 @@ class Packer:
         self,
         tokenizer: Any,
         max_length: int,
-        dictionary: "NgramDictionary | None" = None,
+        dictionary: NgramDictionary | None = None,
         lang: str = "en",
     ) -> None:
         """Make a packer for sequences of max_length tokens, special ones included.
@@ -138,11 +135,8 @@ class Packer:
         return [np.concatenate([self._before, ids, self._after]), *numbers]
 
 
-def _ngram_finder(dictionary: "NgramDictionary", lang: str) -> Any:
+def _ngram_finder(dictionary: NgramDictionary, lang: str) -> Any:
     """Return what finds n-grams in lines as the segmenter does, as character spans."""
-    from ..ngrams.counting.tokens import get_tokenizer
-    from ..segmenters.ngram import NgramSegmenter
-
     tokenizer: Any = get_tokenizer(lang)
     segmenter = NgramSegmenter(dictionary)
 
@@ -158,7 +152,7 @@ def _ngram_finder(dictionary: "NgramDictionary", lang: str) -> Any:
 class Passes:
     """A data set whose rows have a key: the number of the pass, and that of the row."""
 
-    def __init__(self, rows: "Dataset", n_pass: int) -> None:
+    def __init__(self, rows: Dataset, n_pass: int) -> None:
         """Make a data set of sequences; pass 0 is that of text that is held out."""
         self._rows = rows.with_format("numpy")
         self.n_pass = n_pass

@@ -4,20 +4,17 @@ import json
 import re
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
 
+from huggingface_hub import EvalResult, ModelCard, ModelCardData
+from spacy.cli.package import generate_readme
 from spacy.util import dot_to_object, walk_dict
 
 from .. import NgramDictionary, default_dictionary
 from ..errors import SpanftError, reported, visible
 from ..util import SEGMENTER
-from ..util._compat import readme_of_spacy
 from ..util.gpu import CPU
 from ..util.pipelines import load
 from .saved_pipeline import Saved, read_saved
-
-if TYPE_CHECKING:
-    from huggingface_hub import ModelCardData
 
 UNKNOWN = "not recorded"
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
@@ -84,7 +81,7 @@ def _readme_of(saved: Saved, repo: str) -> str:
     """Return the README.md that the author wrote, with metadata, or a model card."""
     path = saved.folder / "README.md"
     text = path.read_text("utf8") if path.is_file() else ""
-    if text in ("", readme_of_spacy(saved.meta)):
+    if text in ("", generate_readme(saved.meta)):
         return model_card(saved, repo)
     has_metadata = text.startswith("---")
     return text if has_metadata else f"---\n{card_data(saved).to_yaml()}\n---\n{text}"
@@ -96,8 +93,6 @@ def model_card(saved: Saved, repo: str | None = None) -> str:
     repo (Optional[str]): Its repository on the hub, for the code that loads it.
     RETURNS (str): Markdown, with YAML at the top.
     """
-    from huggingface_hub import ModelCard
-
     card = ModelCard.from_template(
         card_data(saved),
         template_path=str(Path(__file__).parent / "card.md.jinja"),
@@ -119,10 +114,8 @@ def model_card(saved: Saved, repo: str | None = None) -> str:
     return f"{str(card).rstrip()}\n"
 
 
-def card_data(saved: Saved) -> "ModelCardData":
+def card_data(saved: Saved) -> ModelCardData:
     """Return what the hub reads at the top of a model card."""
-    from huggingface_hub import EvalResult, ModelCardData
-
     tags = list(dict.fromkeys(tag for tag, _, _ in _tasks_of(saved)))
     dev = data_of(saved, "dev")
     results = [

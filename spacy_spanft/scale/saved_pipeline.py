@@ -1,17 +1,16 @@
 """Pipelines as files: the folder that `spacy train` writes, or a package."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from confection import Config
+from spacy.cli.package import get_third_party_dependencies
 from spacy.language import Language
-from spacy.util import get_package_path, load_config, load_meta
+from spacy.util import get_package_path, load_config, load_meta, split_requirement
 
 from ..configs.adding import PAIR_TOKENIZER
 from ..errors import SpanftError, reported, visible
 from ..ml.pairs import SEPARATOR
-from ..util._compat import third_party_requirements
 from ..util.pipelines import check_pipeline
 
 
@@ -45,8 +44,10 @@ class Saved(NamedTuple):
     def requirements(self) -> list[str]:
         """The packages that it needs, as `spacy package` finds them."""
         Language()  # registers spaCy's own factories
-        nlp = SimpleNamespace(meta=self.meta, config=self.config)
-        return [*third_party_requirements(nlp), f"spacy{self.meta['spacy_version']}"]
+        required = list(self.meta.get("requirements", []))
+        names = [split_requirement(requirement)[0] for requirement in required]
+        found = sorted(get_third_party_dependencies(self.config, exclude=names))
+        return [*required, *found, f"spacy{self.meta['spacy_version']}"]
 
 
 def read_saved(model: str) -> Saved:

@@ -5,6 +5,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
+import nltk
+from nltk.chunk import conlltags2tree, ne_chunker, tree2conlltags
+from nltk.corpus import conll2000
+from nltk.tag import PerceptronTagger
 from spacy.tokens import Doc
 
 from ..errors import SpanftError
@@ -33,8 +37,6 @@ class NltkChunkSegmenter:
         self, chunker: Chunker = "entities", data_dir: str | None = None
     ) -> None:
         """Build `spacy-spanft.NltkChunkSegmenter.v1`."""
-        import nltk
-
         self._chunker = chunker
         if data_dir is not None and data_dir not in nltk.data.path:
             nltk.data.path.append(data_dir)
@@ -47,8 +49,6 @@ class NltkChunkSegmenter:
         except LookupError as error:
             if type(error) is not LookupError:  # an IndexError or a KeyError
                 raise
-            import nltk
-
             raise SpanftError(
                 "NLTK's data is missing. Download it: python -m nltk.downloader "
                 f"{_PACKAGES[self._chunker]}. Where it is already, name the folder in "
@@ -79,9 +79,6 @@ class PhraseChunker:
 
     def __init__(self, sentences: Sequence[Any]) -> None:
         """Train the chunker on sentences of tagged words in phrases (`nltk.Tree`)."""
-        from nltk.chunk import tree2conlltags
-        from nltk.tag import PerceptronTagger
-
         examples = [
             [(f"{word}/{tag}", iob) for word, tag, iob in tree2conlltags(tree)]
             for tree in sentences
@@ -98,8 +95,6 @@ class PhraseChunker:
 
     def parse(self, tagged: list[tuple[str, str]]) -> Any:
         """Return a sentence of words and part-of-speech tags with its phrases."""
-        from nltk.chunk import conlltags2tree
-
         tags = self._tagger.tag([f"{word}/{tag}" for word, tag in tagged])
         rows = zip(tagged, tags, strict=True)
         return conlltags2tree([(word, tag, iob) for (word, tag), (_, iob) in rows])
@@ -108,10 +103,6 @@ class PhraseChunker:
 @cache
 def load_tools(chunker: Chunker) -> tuple[Any, Any]:
     """Load NLTK's English tagger, and a chunker; that of phrases takes ten seconds."""
-    from nltk.chunk import ne_chunker
-    from nltk.corpus import conll2000
-    from nltk.tag import PerceptronTagger
-
     tagger = PerceptronTagger()
     if chunker == "entities":
         return tagger, ne_chunker(fmt="binary")

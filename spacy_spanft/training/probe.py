@@ -31,9 +31,6 @@ def start_from_probes(
     """Fit the last layer of each text classifier, and print how good it is.
 
     The cross-validated score is kept in `nlp.meta["probe"]`, as a floor for the rest.
-
-    contrast (int): In how many steps the encoder learns to tell labels apart, after
-        which the layer is fitted again.
     """
     for name, model in models(nlp).items():
         if not {"pooled", "output_layer"} <= set(model.ref_names):

@@ -66,20 +66,3 @@ def spacy_cli() -> Any:
     from spacy.cli import _util
 
     return _util
-
-
-def third_party_requirements(nlp: Any) -> list[str]:
-    """Return the packages that a pipeline needs, as `spacy package` does."""
-    from spacy.cli.package import get_third_party_dependencies
-    from spacy.util import split_requirement
-
-    required = list(nlp.meta.get("requirements", []))
-    names = [split_requirement(requirement)[0] for requirement in required]
-    return [*required, *sorted(get_third_party_dependencies(nlp.config, exclude=names))]
-
-
-def readme_of_spacy(meta: dict[str, Any]) -> str:
-    """Return the README.md that `spacy package` writes where there is none."""
-    from spacy.cli.package import generate_readme
-
-    return generate_readme(meta)

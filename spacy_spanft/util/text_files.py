@@ -34,7 +34,6 @@ def blocks_from_files(
 ) -> Iterator[bytes]:
     """Read text files, including compressed ones (.gz, .bz2, .zst).
 
-    paths (Iterable[Union[str, Path]]): The files; "-" is the standard input.
     errors (str): "strict" raises at the first NUL byte or invalid sequence, "replace"
         puts U+FFFD in its place.
     YIELDS (bytes): Whole lines, in UTF-8.

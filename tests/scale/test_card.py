@@ -6,6 +6,8 @@ from contextlib import redirect_stdout
 
 from huggingface_hub import ModelCard
 
+from spacy_spanft.scale.saved_pipeline import read_saved
+
 from ..commands import run
 from .conftest import save
 
@@ -19,6 +21,15 @@ def printed(card, model):
     with redirect_stdout(output):
         exec(code, {})
     return output.getvalue()
+
+
+def test_what_spacy_package_requires(encoded):
+    saved = read_saved(str(encoded))
+    saved.meta["requirements"] = ["nltk>=3.9"]
+    required, ours, *_, spacys = saved.requirements
+    assert required == "nltk>=3.9"
+    assert ours.startswith("spacy-spanft>=")
+    assert spacys.startswith("spacy>=")
 
 
 def test_a_classifier_over_spans(encoded):
