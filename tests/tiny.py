@@ -298,6 +298,15 @@ def make_pipeline(components, ngrams=(), separator=None):
     return nlp
 
 
+def train(nlp, examples, steps=1, annotates=("span_segmenter",), rate=0.003):
+    """Let a pipeline learn, and return it."""
+    optimizer = nlp.initialize(lambda: examples)
+    optimizer.learn_rate = rate
+    for _ in range(steps):
+        nlp.update(examples, sgd=optimizer, annotates=annotates)
+    return nlp
+
+
 def weights_of(nlp):
     """Return all weights of a pipeline by their names: of its layers, and encoders."""
     weights = {}

@@ -7,7 +7,6 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_spanft import NgramDictionary
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments import comparison
 from spacy_spanft.experiments.comparison import compare
@@ -17,6 +16,7 @@ from spacy_spanft.experiments.task_data import read_examples
 
 from ..commands import run
 from ..ml.test_textcat import examples_for
+from ..tiny import make_pipeline
 from .conftest import load
 from .matrix_place import NLP
 from .measured import BOW, against, labeled
@@ -31,11 +31,7 @@ NGRAMS = ["very good", "new york", "so far", "good morning", "united states"]
 
 def train(folder, name, texts=TRAIN):
     """Train a pipeline, and save it as if it was trained with two seeds."""
-    spacy.util.fix_random_seed(0)
-    nlp = spacy.blank("en")
-    segmenter = nlp.add_pipe("span_segmenter")
-    nlp.add_pipe("textcat", config={"model": BOW})
-    segmenter.initialize(dictionary=NgramDictionary(dict.fromkeys(NGRAMS, 9)))
+    nlp = make_pipeline({"span_segmenter": {}, "textcat": {"model": BOW}}, NGRAMS)
     examples = examples_for(nlp, texts)
     optimizer = nlp.initialize(lambda: examples)
     for _ in range(20):

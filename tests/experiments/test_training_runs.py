@@ -10,25 +10,15 @@ import pytest
 
 from spacy_spanft.errors import SpanftError
 from spacy_spanft.experiments import run_matrix, running
+from spacy_spanft.util.files import locked
 from spacy_spanft.util.gpu import read_gpus
 
 from ..commands import run as spacy_command
-from ..processes import start
 from .matrix_place import BASE, SPANS, plan
 
 COMMAND = ["spanft", "experiment", "arms.yml", "-d", "data/one", "-o", "out"]
 BAD = f"bad: {{{SPANS}, dictionary: arms.yml}}"
 BAD_ARM = f"{{{BAD}, good: {{{BASE}}}}}"
-
-
-LOCK = """
-import sys
-from pathlib import Path
-from spacy_spanft.util.files import locked
-with locked(Path(sys.argv[1]), ""):
-    print("x", flush=True)
-    sys.stdin.read()
-"""
 
 
 def plan_two(**settings):
@@ -120,12 +110,10 @@ def test_a_killed_training_and_a_second_experiment(place, monkeypatch):
     ((_, reason, _),) = run_matrix(plan_two()[:1])
     assert reason.startswith("it was killed by signal 9, perhaps because memory ran")
     (place / "out/one/baseline/0.going-1").mkdir(parents=True)
-    process = start("-c", LOCK, "out/one")
-    assert process.stdout.readline() == "x\n"
-    with pytest.raises(SpanftError, match="Another experiment is writing to 'out/"):
+    refused = pytest.raises(SpanftError, match="Another experiment is writing to 'out/")
+    with locked(Path("out/one"), ""), refused:
         run_matrix(plan_two())
     assert Path("out/one/baseline/0.going-1").exists()
-    process.communicate()
 
 
 @pytest.mark.slow

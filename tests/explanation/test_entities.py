@@ -16,7 +16,7 @@ from spacy_spanft.ml.bilou import tag_names
 
 from ..commands import run
 from ..ml.test_textcat import CNN, TOKENS, span_model
-from ..tiny import LISTENER, make_pipeline, transformer_config
+from ..tiny import LISTENER, make_pipeline, train, transformer_config
 from .test_explanation import inputs_of, numbers, shake, total_of
 
 NGRAMS = "new york", "united states of america", "good film in"
@@ -53,10 +53,7 @@ def make_trained(bert, name, component, ngrams, golds, steps):
     components = {"transformer": transformer_config(bert, 6, 4), "span_segmenter": {}}
     nlp = make_pipeline({**components, name: component}, ngrams)
     examples = [Example.from_dict(nlp.make_doc(text), gold) for text, gold in golds]
-    optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 0.005
-    for _ in range(steps):
-        nlp.update(examples, sgd=optimizer, annotates=["span_segmenter"])
+    train(nlp, examples, steps, rate=0.005)
     if not steps:
         shake(nlp.get_pipe(name).model)
     return nlp

@@ -30,9 +30,8 @@ from ..ml.test_textcat import (
     examples_for,
     make,
     span_model,
-    train,
 )
-from ..tiny import make_pipeline
+from ..tiny import make_pipeline, train
 
 SUM = {"@layers": "reduce_sum.v1"}
 TEXTS = [

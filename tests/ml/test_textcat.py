@@ -12,7 +12,7 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml.alignment import mark_sample
 from spacy_spanft.training.prepare import prepare_training
 
-from ..tiny import LISTENER, make_pipeline, save_encoder, transformer_config
+from ..tiny import LISTENER, make_pipeline, save_encoder, train, transformer_config
 
 
 def pooling(name, **settings):
@@ -70,14 +70,6 @@ def examples_for(nlp, texts=TRAIN):
     cats = {label: {c: float(c == label) for c in "AB"} for label in "AB"}
     pairs = [(nlp.make_doc(text), {"cats": cats[label]}) for text, label in texts]
     return [Example.from_dict(*pair) for pair in pairs]
-
-
-def train(nlp, examples, steps=1, annotates=("span_segmenter",), rate=0.003):
-    optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = rate
-    for _ in range(steps):
-        nlp.update(examples, sgd=optimizer, annotates=annotates)
-    return nlp
 
 
 def scores(docs):

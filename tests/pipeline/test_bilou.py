@@ -14,7 +14,7 @@ from spacy_spanft.errors import SpanftError
 from spacy_spanft.ml import bilou
 
 from ..ml.test_textcat import TOKENS
-from ..tiny import make_pipeline
+from ..tiny import make_pipeline, train
 
 TRAIN = [
     ("United Airlines Holding flew to New York .", [(0, 23, "ORG"), (32, 40, "LOC")]),
@@ -106,11 +106,7 @@ def examples_for(nlp, train=TRAIN):
 
 
 def learned(nlp, examples):
-    optimizer = nlp.initialize(lambda: examples)
-    optimizer.learn_rate = 0.01
-    for _ in range(30):
-        nlp.update(examples, sgd=optimizer)
-    return nlp
+    return train(nlp, examples, 30, annotates=(), rate=0.01)
 
 
 @pytest.fixture(scope="module")

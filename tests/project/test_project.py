@@ -21,7 +21,6 @@ from .task_data import LAYOUTS, write_layout
 
 ROOT = Path(__file__).parents[2]
 PROJECT = ROOT / "project"
-SCRIPTS = PROJECT / "scripts"
 
 
 def run(*args, cwd, ok=True):
@@ -57,14 +56,6 @@ def copy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("copy") / "project"
     shutil.copytree(PROJECT, folder, ignore=ignored)
     return folder
-
-
-@pytest.fixture(scope="module")
-def scripts_path():
-    """Let the project's scripts be imported."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(SCRIPTS))
-        yield
 
 
 def check_outputs(project, workflow, copy, **changed):
@@ -170,7 +161,6 @@ def test_all_files_of_arms_can_be_planned(copy, settings, bert, tmp_path):
         assert [run_.arm for run_ in planned] == [arm.name for arm in arms]
 
 
-@pytest.mark.usefixtures("scripts_path")
 def test_demo_data(tmp_path):
     import make_demo
     from demo_language import EXPRESSIONS
