@@ -52,6 +52,8 @@ class DataSummary:
         """Return "train.csv: 40 texts of 3 to 9 words (median 5); good: 30 (75%)"."""
         n = self.n_words
         lengths = f"{min(n):,} to {max(n):,} words (median {median(n):.0f})"
+        if min(n) == max(n):
+            lengths = counted(n[0], "word")
         parts = [f"{path}: {counted(len(n), 'text')} of {lengths}"]
         if self.scores:
             parts.append(f"scores from {min(self.scores):g} to {max(self.scores):g}")
@@ -94,7 +96,7 @@ def check_labels(data: DataSummary, path: str) -> list[str]:
     if alike := [names for names in spellings.values() if len(names) > 1]:
         doubts.append(
             f"Labels of {source} differ only in case or punctuation: "
-            f"{listed(alike[0])}. If they mean the same, write them alike."
+            f"{'; '.join(map(listed, alike))}. If they mean the same, write them alike."
         )
     if data.n_several:
         return doubts

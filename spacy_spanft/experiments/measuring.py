@@ -306,7 +306,7 @@ def warn_of_unknown(names: Sequence[str], data: str, who: str) -> None:
     if names:
         warn(
             f"{shown(data)} has labels that {who} never predicts: {listed(names)}. "
-            "A text that has one is never predicted right."
+            "A text that has one is never right; scores of labels leave these out."
         )
 
 

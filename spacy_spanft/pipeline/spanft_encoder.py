@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_examples
 from thinc.api import Model, NumpyOps, Optimizer, reduce_mean
 
-from ..errors import check_number, reported
+from ..errors import check_number, reported, warn
 from ..ml.encoder.hf_encoder import is_trained
 from ..ml.encoder.sharing import EncoderListener, SharedEncoder, no_gradient
 from ..ml.layers.encoder_rows import DocRows, rows_to_tokens
@@ -80,6 +80,12 @@ class SpanftEncoder(Tok2Vec):
     def add_listener(self, listener: Any, component_name: str) -> None:
         """Let a listener of a component listen to this one."""
         super().add_listener(listener, component_name)
+        if listener.encoder not in (None, self.shared):
+            warn(
+                f"{component_name!r} read the vectors of another encoder, and gets "
+                f"those of {self.name!r} now. Train it again; or, to keep its own, "
+                "call replace_listeners in its old pipeline before it is added here."
+            )
         listener.encoder = self.shared
 
     def find_listeners(self, component: Any) -> None:

@@ -158,7 +158,8 @@ def _check_pairs(saved: Saved, separator: str | None) -> None:
         options = f"--text-pair COLUMN --separator {saved.separator}"
         right = "without --text-pair" if saved.separator is None else f"with {options}"
         kind = "single texts" if saved.separator is None else "pairs of texts"
-        raise SpanftError(f"{saved.name!r} is a pipeline for {kind}: run it {right}.")
+        name = shown(str(saved.folder))
+        raise SpanftError(f"{name} is a pipeline for {kind}: run it {right}.")
 
 
 def annotate(

@@ -80,8 +80,9 @@ def read_table(
     format = format or format_of(path)
     if format is None:
         raise SpanftError(
-            f"{source} does not end in .csv, .tsv, .jsonl or .parquet. Rename it, or "
-            'set format = "tsv" (--format tsv, where a command has it).'
+            f"{source} does not end in .csv, .tsv, .jsonl or .parquet, nor in .conll "
+            "for entities in columns. Rename it, or set format = "
+            '"tsv" (--format tsv, where a command has it).'
         )
     if format == "parquet":
         rows = _parquet_rows(path, only)

@@ -297,9 +297,9 @@ def test_epochs_and_ranges_fit_the_data():
 
 
 def test_entities_from_columns_and_offsets():
-    Path("t.conll").write_text("in O\nParis B-LOC\n\nhere O\n\n")
-    columns = ("-p", "spancat", "--train", "t.conll", "--dev", "t.conll")
-    assert "t.conll: 2 texts of 1 to 2 words" in init("x.cfg", *columns).stderr
+    Path("t.conll.txt").write_text("in O\nParis B-LOC\n\nhere O\n\n")
+    columns = ("-p", "spancat", "--train", "t.conll.txt", "--dev", "t.conll.txt")
+    assert "t.conll.txt: 2 texts of 1 to 2 words" in init("x.cfg", *columns).stderr
     doc = corpus()[0]
     assert [span.text for span in doc.spans["sc"]] == ["Paris"]
     Path("t.conll").write_bytes(b"Caf\xe9 B-LOC\nis O\n\n" * 4)
@@ -379,7 +379,7 @@ AB = texts(12, "ab")
     ("rows", "message"),
     [
         (texts(12, ["Good", "good.", "bad"]), "case or punctuation: 'Good', 'good.'"),
-        (texts(12, ["1", "1.0", "no"]), "case or punctuation: '1', '1.0'"),
+        (texts(12, ["1", "1.0", "no", "No"]), ": '1', '1.0'; 'no', 'No'. If"),
         (texts(12, ["a", "b", "a|b"]), "If these are several labels, add --label-sep"),
         (texts(12, ["['a', 'b']", "['a']"]), "lists, save them as JSONL"),
         ([*AB, *({**row, "label": "a"} for row in AB[:3])], "a different label: 1."),

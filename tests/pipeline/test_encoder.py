@@ -427,3 +427,17 @@ def test_threads_share_a_pipeline(bert):
     finally:
         sys.setswitchinterval(interval)
     assert not nlp.get_pipe("transformer").shared._unread
+
+
+def test_a_component_of_another_pipeline_keeps_its_own_copy_or_warns(bert):
+    old, new = make(bert), make(bert, "tagger")
+    text = TEXTS[0]
+    expected = old(text).cats
+    with pytest.warns(UserWarning, match="'textcat' read the vectors of another enc"):
+        new.add_pipe("textcat", source=old)
+    old = make(bert)
+    old.replace_listeners("transformer", "textcat", ["model.tok2vec"])
+    new = make(bert, "tagger")
+    new.add_pipe("textcat", source=old)
+    assert new(text).cats == pytest.approx(expected)
+    assert old(text).cats == pytest.approx(expected)
