@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from inspect import signature
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
@@ -20,7 +21,7 @@ from ..util.columns import SETTINGS
 from ..util.files import check_folder, write_whole
 from ..util.gpu import CPU, select_gpu
 from .encoders import check_encoder
-from .making import config_for_data
+from .making import config_for_data, task_config
 from .sources import SETTINGS_OF
 from .templates import change
 
@@ -60,6 +61,17 @@ def train(
     select_gpu(gpu_id)
     if output is not None:
         check_folder(output)
+    known = {
+        "task",
+        *signature(task_config).parameters,
+        *SETTINGS,
+        *SETTINGS_OF["table"],
+    }
+    if unknown := sorted(settings.keys() - known):
+        raise TypeError(
+            f"train() got an unexpected keyword argument {unknown[0]!r}. Settings of the "
+            'config are overrides, such as {"training.max_steps": 100}.'
+        )
     names = [name for name in (*SETTINGS, *SETTINGS_OF["table"]) if name in settings]
     columns = {name: settings.pop(name) for name in names}
     settings["columns"] = {**settings.get("columns", {}), **columns}

@@ -70,5 +70,5 @@ def test_wrong_data_and_settings_are_refused(bert, tmp_path):
         with pytest.raises(SpanftError, match=message):
             train(data, **{"transformer": bert, "output": output, **settings})
         assert not output.exists()
-    with pytest.raises(TypeError, match="unexpected keyword argument 'outputs'"):
+    with pytest.raises(TypeError, match=r"^train\(\) got an unexpected .* 'outputs'"):
         train(ROWS, outputs="x")
