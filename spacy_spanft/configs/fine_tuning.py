@@ -61,19 +61,14 @@ def train(
     select_gpu(gpu_id)
     if output is not None:
         check_folder(output)
-    known = {
-        "task",
-        *signature(task_config).parameters,
-        *SETTINGS,
-        *SETTINGS_OF["table"],
-    }
+    of_data = (*SETTINGS, *SETTINGS_OF["table"])
+    known = {"task", *signature(task_config).parameters, *of_data}
     if unknown := sorted(settings.keys() - known):
         raise TypeError(
-            f"train() got an unexpected keyword argument {unknown[0]!r}. Settings of the "
+            f"train() got an unexpected keyword argument {unknown[0]!r}. Settings of a "
             'config are overrides, such as {"training.max_steps": 100}.'
         )
-    names = [name for name in (*SETTINGS, *SETTINGS_OF["table"]) if name in settings]
-    columns = {name: settings.pop(name) for name in names}
+    columns = {x: settings.pop(x) for x in of_data if x in settings}
     settings["columns"] = {**settings.get("columns", {}), **columns}
     if transformer is not None:
         check_encoder(str(transformer))
