@@ -201,7 +201,7 @@ def _check_alike(arms: Mapping[str, list[Measured]]) -> None:
             raise SpanftError(f"{base!r} and {name!r} read different texts.")
         if run.gold != first.gold:
             n = sum(map(ne, run.gold, first.gold))
-            warn(f"{base!r} and {name!r} read different right answers: {n:,} texts.")
+            warn(f"{base!r} and {name!r} read different annotations of {n:,} texts.")
         if run.meaning != first.meaning:
             raise SpanftError(
                 f"{run.metric} means {first.meaning} for {base!r} and {run.meaning} "

@@ -282,9 +282,9 @@ def _check_labels(
     gold: Set[str],
     predicted: Set[str] | None,
 ) -> None:
-    """Raise for data without right answers, and labels that have nothing in common."""
+    """Raise for data without annotations, and labels that have nothing in common."""
     if all(answer == NOTHING for answer in right):
-        raise SpanftError(f"No text of {data!r} has a right answer for {metric.name}.")
+        raise SpanftError(f"No text of {data!r} is annotated for {metric.name}.")
     known = {*metric.labels}
     if known and gold and not gold & known:
         raise SpanftError(

@@ -203,7 +203,7 @@ def test_runs_that_cannot_be_compared(monkeypatch):
             against({"a": [run], "b": [run._replace(**changes)]}, monkeypatch)
     other = run._replace(gold=["yes", "no"], unknown=["no"])
     with (
-        pytest.warns(UserWarning, match="read different right answers: 1 text"),
+        pytest.warns(UserWarning, match="read different annotations of 1 text"),
         pytest.warns(UserWarning, match="labels that 'b' never predicts: 'no'"),
     ):
         against({"a": [run], "b": [other]}, monkeypatch)
