@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from ..errors import SpanftError, shown, warn
+from ..errors import SpanftError, counted, shown, warn
 from ..util import require
 from ..util.pipelines import check_pipeline
 from .measuring import (
@@ -200,8 +200,8 @@ def _check_alike(arms: Mapping[str, list[Measured]]) -> None:
         if run.texts != first.texts:
             raise SpanftError(f"{base!r} and {name!r} read different texts.")
         if run.gold != first.gold:
-            n = sum(map(ne, run.gold, first.gold))
-            warn(f"{base!r} and {name!r} read different annotations of {n:,} texts.")
+            n = counted(sum(map(ne, run.gold, first.gold)), "text")
+            warn(f"{base!r} and {name!r} read different annotations of {n}.")
         if run.meaning != first.meaning:
             raise SpanftError(
                 f"{run.metric} means {first.meaning} for {base!r} and {run.meaning} "
