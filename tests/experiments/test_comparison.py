@@ -160,7 +160,7 @@ OF_RIGHT = Setup("test.spacy", reference="right0")
 @pytest.mark.parametrize(
     ("path", "setup", "expected"),
     [
-        ("right0", Setup("bare.spacy"), "No text of 'bare.spacy' has"),
+        ("right0", Setup("bare.spacy"), "No text of 'bare.spacy' is annotated"),
         ("right0", Setup("other.spacy"), "labels 'C', and .* knows none .*: 'A', 'B'"),
         ("right0", Setup("test.spacy", "ents_f"), "no metric 'ents_f' .*: cats_sc"),
         ("right0", Setup("test.spacy", "cats_f1", "C"), "has no label 'C', but 'A'"),
