@@ -86,7 +86,7 @@ def test_rows_are_skipped_and_bytes_replaced_in_each_command(model):
     (Path("t.conll")).write_text("a O\n")
     for args, expected in (
         (("evaluate", model, "t.spacy", *SKIP), "--incomplete cannot be used with"),
-        (("evaluate", model, "t.conll"), "No text of 't.conll' has"),
+        (("evaluate", model, "t.conll"), "No text of 't.conll' is"),
         (("init", "y.cfg", "--train", "t.spacy", *SKIP), "with textcat, t.spacy"),
     ):
         assert expected in run("spanft", *args, ok=False).stderr
