@@ -46,7 +46,7 @@ def blocks_of(
     errors: ErrorHandling = "strict",
     encoding: str = UTF8,
 ) -> Iterator[bytes]:
-    """Read files, by their endings as text or as tables, of which it is a column."""
+    """Read text files, and a column of tables; their endings tell which is which."""
     how: Any = {"errors": errors, "encoding": encoding}
     for path in paths:
         if format_of(path) is None:
