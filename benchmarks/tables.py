@@ -262,6 +262,7 @@ _peers_of_texts = partial(
     {
         "Hugging Face": ("Hugging Face Trainer", "score"),
         "spaCy": ("spaCy textcat, same encoder", "score"),
+        "spaCy's ensemble": ("spaCy textcat, ensemble", "score"),
     },
 )
 TABLES: dict[str, Callable[[], Iterator[Row]]] = {
