@@ -61,14 +61,7 @@ def train(
     select_gpu(gpu_id)
     if output is not None:
         check_folder(output)
-    of_data = (*SETTINGS, *SETTINGS_OF["table"])
-    known = {"task", *signature(task_config).parameters, *of_data}
-    if unknown := sorted(settings.keys() - known):
-        raise TypeError(
-            f"train() got an unexpected keyword argument {unknown[0]!r}. Settings of a "
-            'config are overrides, such as {"training.max_steps": 100}.'
-        )
-    columns = {x: settings.pop(x) for x in of_data if x in settings}
+    columns = _take_columns(settings)
     settings["columns"] = {**settings.get("columns", {}), **columns}
     if transformer is not None:
         check_encoder(str(transformer))
@@ -99,6 +92,18 @@ def train(
         streams: Any = {"stdout": sys.stdout, "stderr": sys.stderr}
         run_training(nlp, folder, use_gpu=gpu_id, **streams)
         return spacy.load(folder / "model-best")
+
+
+def _take_columns(settings: dict[str, Any]) -> dict[str, Any]:
+    """Remove the settings of data from others, and return them."""
+    of_data = (*SETTINGS, *SETTINGS_OF["table"])
+    known = {"task", *signature(task_config).parameters, *of_data}
+    if unknown := sorted(settings.keys() - known):
+        raise TypeError(
+            f"train() got an unexpected keyword argument {unknown[0]!r}. Settings of a "
+            'config are overrides, such as {"training.max_steps": 100}.'
+        )
+    return {x: settings.pop(x) for x in of_data if x in settings}
 
 
 def _by_argument(message: str, files: Mapping[str, Path]) -> str:

@@ -28,7 +28,7 @@ HELD_OUT = "spacy-spanft.HeldOutCorpus.v1"
 # A name on the hub, perhaps with a configuration: nyu-mll/glue:cola.
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(?::[\w.-]+)?")
 _FILE_ENDING = re.compile(
-    r"\.(tsv|csv|jsonl?|ndjson|parquet|spacy|conll\w*|iob\w*|txt|xlsx?|gz|zst|bz2)$"
+    r"\.(tsv|csv|jsonl?|ndjson|parquet|spacy|conll\w*|iob\w*|bio|txt|xlsx?|gz|zst|bz2)$"
 )
 # The columns of a task, as options name them.
 COLUMNS = {

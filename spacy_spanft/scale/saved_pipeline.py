@@ -46,8 +46,8 @@ class Saved(NamedTuple):
         Language()  # registers spaCy's own factories
         required = list(self.meta.get("requirements", []))
         names = [split_requirement(requirement)[0] for requirement in required]
-        found = sorted(get_third_party_dependencies(self.config, exclude=names))
-        return [*required, *found, f"spacy{self.meta['spacy_version']}"]
+        others = sorted(get_third_party_dependencies(self.config, exclude=names))
+        return [*required, *others, f"spacy{self.meta['spacy_version']}"]
 
 
 def read_saved(model: str) -> Saved:

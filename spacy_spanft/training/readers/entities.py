@@ -21,9 +21,7 @@ from .rows import cell_of, check_length, rows_from_dataset
 # The cells of each line: the token first, its tag last.
 Sentence = list[list[str]]
 _PACKED = r"(\.gz|\.bz2|\.zst)?$"
-CONLL_ENDING = re.compile(
-    rf"\.(conll(20)?\d*|iob2?|bio)(\.txt)?{_PACKED}", re.IGNORECASE
-)
+CONLL_ENDING = re.compile(rf"\.(conll\d*|iob2?|bio)(\.txt)?{_PACKED}", re.IGNORECASE)
 _OFFSETS_ENDING = re.compile(rf"\.(jsonl|ndjson|json){_PACKED}", re.IGNORECASE)
 _NEW_DOCUMENT = "-DOCSTART-"
 # No second tag after a comma, which data of several annotators has.
