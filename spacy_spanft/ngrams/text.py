@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import SpanftError, listed, reported, shown
+from ..errors import SpanftError, listed, shown
 from ..util.columns import find_columns
-from ..util.tables import TEXT, format_of, read_table
+from ..util.tables import TEXT, format_of, load_split, read_table
 from ..util.text_files import BLOCK_SIZE, UTF8, ErrorHandling, blocks_from_files
 
 
@@ -96,30 +96,3 @@ def texts_from_dataset(
     dataset = load_split(name, config, split, streaming)
     rows = ((f"Row {number:,}", row) for number, row in enumerate(dataset, 1))
     yield from filter(None, _texts(rows, name, column, "replace"))
-
-
-def load_split(name: str, config: str | None, split: str, streaming: bool) -> Any:
-    """Load one split of a dataset, as a `Dataset` or `IterableDataset`.
-
-    name (str): Its name on the hub, or a local folder: one that `Dataset.save_to_disk`
-        wrote, or one of JSONL, CSV, Parquet or text files.
-    """
-    import datasets
-
-    folder = Path(name)
-    if folder.is_file():  # datasets would look for it on the hub, for half a minute
-        raise SpanftError(f"{name!r} is a file, not a dataset.")
-    is_saved = any((folder / f).exists() for f in ("dataset_dict.json", "state.json"))
-    # Whatever YAML, Arrow and the network raise.
-    with reported(f"Dataset {name!r} cannot be loaded", Exception):
-        if not is_saved:  # of ".", datasets would make no name
-            path = str(folder.resolve()) if folder.is_dir() else name
-            return datasets.load_dataset(path, config, split=split, streaming=streaming)
-        saved = datasets.load_from_disk(name)
-    if not isinstance(saved, dict):
-        saved = {str(saved.split or "train"): saved}
-    if split not in saved:
-        raise SpanftError(
-            f"There is no split {split!r} in dataset {name!r}. It has: {listed(saved)}."
-        )
-    return saved[split]

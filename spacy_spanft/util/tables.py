@@ -1,4 +1,7 @@
-"""Tables of any format, row by row: CSV, TSV, JSONL and Parquet, or lines of text."""
+"""Tables of any format, row by row: CSV, TSV, JSONL and Parquet, or lines of text.
+
+And datasets, of the hub or of a folder.
+"""
 
 import csv
 import json
@@ -186,3 +189,30 @@ def _parquet_rows(path: str | Path, only: Sequence[str] | None) -> Iterator[Row]
             for cells in batch.to_pylist():
                 number += 1
                 yield Row(f"Row {number}", cells)
+
+
+def load_split(name: str, config: str | None, split: str, streaming: bool) -> Any:
+    """Load one split of a dataset, as a `Dataset` or `IterableDataset`.
+
+    name (str): Its name on the hub, or a local folder: one that `Dataset.save_to_disk`
+        wrote, or one of JSONL, CSV, Parquet or text files.
+    """
+    import datasets
+
+    folder = Path(name)
+    if folder.is_file():  # datasets would look for it on the hub, for half a minute
+        raise SpanftError(f"{name!r} is a file, not a dataset.")
+    is_saved = any((folder / f).exists() for f in ("dataset_dict.json", "state.json"))
+    # Whatever YAML, Arrow and the network raise.
+    with reported(f"Dataset {name!r} cannot be loaded", Exception):
+        if not is_saved:  # of ".", datasets would make no name
+            path = str(folder.resolve()) if folder.is_dir() else name
+            return datasets.load_dataset(path, config, split=split, streaming=streaming)
+        saved = datasets.load_from_disk(name)
+    if not isinstance(saved, dict):
+        saved = {str(saved.split or "train"): saved}
+    if split not in saved:
+        raise SpanftError(
+            f"There is no split {split!r} in dataset {name!r}. It has: {listed(saved)}."
+        )
+    return saved[split]

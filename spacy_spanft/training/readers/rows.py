@@ -8,10 +8,9 @@ from spacy.training import Corpus, Example
 
 from ...errors import SpanftError, listed, reported, shown
 from ...ml.pairs import join_pair
-from ...ngrams.text import load_split
 from ...util.columns import TEXTS
 from ...util.files import check_exists
-from ...util.tables import Row
+from ...util.tables import Row, load_split
 
 Incomplete = Literal["error", "skip"]
 
