@@ -43,7 +43,7 @@ def make(bert, model, steps):
     factory = "spancat_singlelabel" if scorer == SOFTMAX else "spancat"
     ngrams = {"@misc": "spacy.ngram_range_suggester.v1", "min_size": 1, "max_size": 4}
     model = {"tok2vec": tok2vec, "reducer": reducer, "scorer": scorer}
-    model["@architectures"] = "spacy.SpanCategorizer.v1"
+    model["@architectures"] = "spacy-spanft.SpanCategorizer.v1"
     component = {"factory": factory, "model": model, "suggester": ngrams}
     golds = [(text, {"spans": {"sc": group}}) for text, group in GROUPS.items()]
     nlp = make_trained(bert, "spancat", component, NGRAMS, golds, steps)

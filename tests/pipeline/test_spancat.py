@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.ml.models.spancat import build_mean_max_reducer, build_spancat_model
 from spacy.tokens import Span
+from thinc.api import Linear, Model, fix_random_seed
+from thinc.types import Ragged
 
 from spacy_spanft.errors import SpanftError
+from spacy_spanft.ml.layers.pooling import boundary_attention_reducer
 from spacy_spanft.ml.layers.scoring import linear_cross_entropy
+from spacy_spanft.ml.spancat import span_categorizer
 from spacy_spanft.pipeline.suggesters import segment_suggester
 
 torch = pytest.importorskip("torch")
@@ -36,6 +41,61 @@ def test_scorer_has_the_gradient_of_cross_entropy():
     dX = backprop(Y - target)  # as spancat does
     np.testing.assert_allclose(dX, rows.grad, atol=1e-5)
     np.testing.assert_allclose(layer.layers[0].get_grad("W"), W.grad, atol=1e-5)
+
+
+def outcome(build, vectors, candidates, seed):
+    """The scores of candidates, and the gradients of vectors and weights."""
+    fix_random_seed(seed)
+    random, taken = np.random.default_rng(seed), []
+
+    def forward(model, docs, is_train):
+        return vectors, lambda d_vectors: taken.extend(d_vectors) or docs
+
+    tok2vec = Model("vectors", forward, dims={"nO": WIDTH})
+    model = build(tok2vec, build_mean_max_reducer(4), Linear())
+    X = [None for _ in vectors], candidates
+    model.initialize(X, model.ops.alloc2f(len(candidates.dataXd), 2))
+    nodes = [model.get_ref("scorer"), *model.get_ref("reducer").walk()]
+    weights = [(node, name) for node in nodes for name in node.param_names]
+    for node, name in weights:
+        noise = random.normal(size=node.get_param(name).shape).astype("f")
+        node.set_param(name, node.get_param(name) + noise)
+    Y, backprop = model(X, is_train=True)
+    backprop(random.normal(size=Y.shape).astype("f"))
+    return [Y, *taken, *(node.get_grad(name) for node, name in weights)]
+
+
+@given(
+    n_tokens=st.lists(st.integers(0, 7), min_size=1, max_size=5).filter(any),
+    seed=st.integers(0, 99),
+)
+def test_faster_categorizer_equals_spacys(n_tokens, seed):
+    random = np.random.default_rng(seed)
+    vectors = [random.normal(size=(n, WIDTH)).astype("f") for n in n_tokens]
+    starts = [random.integers(n, size=4 if n else 0).tolist() for n in n_tokens]
+    pairs = [
+        (start, random.integers(start, n) + 1)
+        for n, of_doc in zip(n_tokens, starts, strict=True)
+        for start in of_doc
+    ]
+    counts = [len(of_doc) for of_doc in starts]
+    candidates = Ragged(np.array(pairs, "i"), np.array(counts, "i"))
+    builds = build_spancat_model, span_categorizer
+    both = [outcome(build, vectors, candidates, seed) for build in builds]
+    for expected, actual in zip(*both, strict=True):
+        np.testing.assert_allclose(actual, expected, atol=1e-4)
+
+
+def test_any_other_reducer_is_left_to_spacy():
+    tok2vec = Model("vectors", None, dims={"nO": WIDTH})
+    reducers = {
+        "mean_max": build_mean_max_reducer(4),
+        "extract_spans": boundary_attention_reducer(4),
+    }
+    for name, reducer in reducers.items():
+        model = span_categorizer(tok2vec, reducer, Linear())
+        assert model.layers[1].name == name
+        assert model.get_ref("reducer") is reducer
 
 
 @given(
