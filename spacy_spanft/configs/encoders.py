@@ -124,6 +124,7 @@ def put_encoder(config: Config, name: str) -> list[str]:
     others = {name: block for name, block in blocks.items() if name != old}
     block = {"factory": _FACTORY, "model": model}
     config["components"] = {new: block, **others}
+    config.get("initialize", {}).get("components", {}).pop(old, None)
     config["nlp"]["pipeline"] = [new if n == old else n for n in pipeline]
     for key in ("annotating_components", "frozen_components"):
         if old in (names := training.get(key) or ()):

@@ -11,12 +11,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from spacy.language import Language
-from spacy.scorer import PRFScore, ROCAUCScore
+from spacy.scorer import PRFScore
 from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..errors import SpanftError, listed
-from ..pipeline.scorers import best_label, matthews, regression_scores
+from ..pipeline.scorers import best_label, matthews, ranks, regression_scores
 from ..training.gold import cats_in, entities_in, spans_in
 
 Rows = NDArray[Any]
@@ -273,9 +273,13 @@ def macro_auc(rows: Rows) -> float:
     """
     areas = []
     for pairs in rows.transpose(1, 0, 2):
-        curve = ROCAUCScore()
-        curve.golds, curve.cands = pairs[~np.isnan(pairs[:, 0])].T.tolist()
-        areas.append(float(curve.score) if curve.is_binary() else 0.0)
+        right, scores = pairs[~np.isnan(pairs[:, 0])].T
+        of_right = ranks(scores)[right == 1]
+        n, n_others = len(of_right), len(right) - len(of_right)
+        # Of all pairs of a text that has the label and one that has not, the share in
+        # which the former has the higher score.
+        above = of_right.sum() - n * (n + 1) / 2
+        areas.append(float(above / (n * n_others)) if n and n_others else 0.0)
     return _mean(areas)
 
 

@@ -33,7 +33,8 @@ def report(comparisons: Mapping[str, Comparison], output: Path | None = None) ->
     values = {"tasks": {name: c.to_json() for name, c in comparisons.items()}}
     pages = {"json": f"{json.dumps(values, indent=2)}\n", "md": text}
     for ending, page in {**pages, "html": to_html(comparisons)}.items():
-        write_whole(output / f"comparison.{ending}", page.encode())
+        data = page.encode("utf-8", "backslashreplace")  # as names may be
+        write_whole(output / f"comparison.{ending}", data)
     return text
 
 

@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 # For an interval of 95% and a test at 5%.
 _QUANTILE = 0.975
 _N_ERRORS = 400
+_ROUNDING = 1e-20  # a variance that equal differences of scores may have
 
 
 class Scores(NamedTuple):
@@ -140,7 +141,7 @@ def _paired(base: Scores, other: Scores, order: list[int]) -> _Parts:
     gaps = other.observed[order] - base.observed
     shared = np.cov(other.drawn[:, order] - base.drawn, rowvar=False)
     runs = [(float(gaps.var(ddof=1)), len(gaps))]
-    return runs, max(0.0, _between(shared)), float(shared.mean())
+    return runs, max(0.0, _between(shared)), max(0.0, float(shared.mean()))
 
 
 def _unpaired(base: Scores, other: Scores) -> _Parts:
@@ -168,7 +169,7 @@ def _errors(
     from scipy import special
 
     of_runs = sum(value / n for value, n in runs)
-    if not (of_runs**2):
+    if of_runs < _ROUNDING:
         # Where runs are equal, as they can be on a few texts, the texts are left.
         return np.sqrt([texts or models]), np.ones(1)
     df = of_runs**2 / sum((value / n) ** 2 / (n - 1) for value, n in runs)  # Welch's

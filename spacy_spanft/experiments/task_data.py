@@ -77,6 +77,9 @@ def find_data(folder: str | Path) -> Data:
     path = folder / "task.json"
     with reported(f"{path} is not JSON", ValueError):
         facts = json.loads(path.read_text("utf-8-sig")) if path.exists() else {}
+    columns = facts.get("columns", {}) if isinstance(facts, dict) else None
+    if not isinstance(columns, dict):
+        raise SpanftError(f"{path} or its columns are no JSON object in braces.")
     # Other keys are for people.
     facts = {key: facts[key] for key in Data._field_defaults if facts.get(key)}
     needed = {split: files.pop(split) for split in ("train", "dev")}
@@ -89,8 +92,9 @@ def readers_of(config: Config, data: Data) -> dict[str, dict[str, Any]]:
     for split, file in data.files.items():
         reader = {"@readers": DOCBINS, "path": f"${{paths.{split}}}"}
         if file.suffix != ".spacy":
-            block = config.get("corpora", {}).get(split)
-            if isinstance(block, dict) and block.get("@readers") == _TABLE_CORPUS:
+            block = config.get("corpora", {}).get(split) or {}
+            block = block.get("corpus", block)  # of which the dev data is a part
+            if block.get("@readers") == _TABLE_CORPUS:
                 reader |= {k: v for k, v in block.items() if k not in _NOT_COLUMNS}
             reader |= {"@readers": _TABLE_CORPUS, **data.columns}
         readers[split] = reader

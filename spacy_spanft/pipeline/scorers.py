@@ -131,7 +131,7 @@ def regression_scores(gold: Sequence[float], guess: Sequence[float]) -> Scores:
         return {"cats_pearson": 0.0, "cats_spearman": 0.0}
     return {
         "cats_pearson": _correlation(np.asarray(gold), np.asarray(guess)),
-        "cats_spearman": _correlation(_ranks(gold), _ranks(guess)),
+        "cats_spearman": _correlation(ranks(gold), ranks(guess)),
     }
 
 
@@ -143,7 +143,7 @@ def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     return float((x / np.linalg.norm(x)) @ (y / np.linalg.norm(y)))
 
 
-def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+def ranks(values: Any) -> NDArray[np.float64]:
     """Rank numbers; those that are equal share the mean of their ranks."""
     _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[numbers]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import SpanftError, listed, shown
 from ..util import require
-from ..util.files import check_folder, write_whole
+from ..util.files import check_folder, digest_of, write_whole
 from ..util.text_files import UTF8, ErrorHandling
 from .collator import SpanMaskingCollator
 from .masking import Masking
@@ -89,6 +89,8 @@ def pretrain(
     files = [texts] if isinstance(texts, str | Path) else list(texts)
     output, source = Path(output), str(model)
     record = {**asdict(settings), "model": source, "texts": [*map(str, files)]}
+    read = [*files, *filter(None, [settings.dictionary])]
+    record["digests"] = [digest_of(Path(path)) for path in read]
     # By way of JSON, which knows no paths and tuples, as what is compared with it.
     record = json.loads(json.dumps(record, default=str))
     _check_output(output, record, overwrite)

@@ -17,6 +17,7 @@ from ..ngrams.counting.tokens import get_tokenizer
 from ..ngrams.dictionary import NgramDictionary
 from ..ngrams.text import texts_of_table
 from ..segmenters.ngram import NgramSegmenter
+from ..util import __version__
 from ..util.files import check_exists
 from ..util.tables import format_of
 from ..util.text_files import UTF8, ErrorHandling, lines_of
@@ -36,10 +37,10 @@ def read_lines(
     for path in files:
         check_exists(path)
     paths = [str(Path(path).absolute()) for path in files]
-    # What names the copy in the cache: a file may have been changed.
-    times = [os.stat(path).st_mtime_ns for path in paths]
+    # What names the copy in the cache: a file may have been changed, or this code.
+    states = [f"{__version__} {os.stat(path).st_mtime_ns}" for path in paths]
     how = {"errors": errors, "encoding": encoding}
-    settings = {"paths": paths, "column": column, "times": times, **how}
+    settings = {"paths": paths, "column": column, "states": states, **how}
     try:
         return Dataset.from_generator(_lines, gen_kwargs=settings)
     except DatasetGenerationError as error:
@@ -48,7 +49,7 @@ def read_lines(
 
 
 def _lines(
-    paths: list[str], column: str | None, times: list[int], **how: Any
+    paths: list[str], column: str | None, states: list[str], **how: Any
 ) -> Iterator[dict[str, str]]:
     """Yield the lines of text files, and texts of tables with empty lines between."""
     for path in paths:

@@ -36,8 +36,10 @@ class Parts:
                 yield
             finally:
                 if not self.is_begun:
-                    (self.folder / ".lock").unlink()
-                    with suppress(OSError):  # it holds files of somebody else
+                    # Windows removes the lock when it is released; and the folder may
+                    # hold files of somebody else.
+                    with suppress(OSError):
+                        (self.folder / ".lock").unlink()
                         self.folder.rmdir()
 
     def read(self, number: int) -> list[Any] | None:

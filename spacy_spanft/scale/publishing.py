@@ -71,7 +71,8 @@ def push(
             raise SpanftError(
                 f"{repo!r} already exists, and anybody can see it. Make it private."
             )
-        files["README.md"] = _readme_of(saved, url.repo_id).encode()
+    files["README.md"] = _readme_of(saved, url.repo_id).encode()
+    with reported(refused, Exception):
         changes = [CommitOperationAdd(*named) for named in files.items()]
         api.create_commit(url.repo_id, changes, commit_message=message)
     return str(url)
@@ -80,7 +81,8 @@ def push(
 def _readme_of(saved: Saved, repo: str) -> str:
     """Return the README.md that the author wrote, with metadata, or a model card."""
     path = saved.folder / "README.md"
-    text = path.read_text("utf8") if path.is_file() else ""
+    with reported(f"{path} is not UTF-8 text", UnicodeError):
+        text = path.read_text("utf8") if path.is_file() else ""
     if text in ("", generate_readme(saved.meta)):
         return model_card(saved, repo)
     has_metadata = text.startswith("---")

@@ -68,7 +68,7 @@ def _read(source: Source, row: tables.Row) -> Row:
             raise SpanftError(f"{row.place} {row.problem}")
         check_names(row.cells, source)
         text = text_of(row, source.text, source.text_pair, source.separator)
-        if text.strip() in ("", source.separator):
+        if text.strip() in ("", source.text_pair and source.separator):
             raise SpanftError(f"{row.place} has no text.")
         return row.cells, text, ""
     except SpanftError as error:
@@ -101,7 +101,8 @@ def _write_csv(
     writer = csv.DictWriter(text, [*names])
     writer.writeheader()
     for row in rows:
-        by_label = row.pop(cats, None) or {}
+        failed = f"{prefix}error" in row  # whose cells are all its own
+        by_label = {} if failed else row.pop(cats, None) or {}
         row |= {f"{cats}.{label}": score for label, score in by_label.items()}
         for name, value in row.items():
             if isinstance(value, dict | list):

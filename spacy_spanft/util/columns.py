@@ -61,7 +61,7 @@ def find_columns(
                 f"--{option or setting.replace('_', '-')}."
             )
     for setting, name in (usual or {}).items():
-        is_wanted = setting in TEXTS or setting in wanted
+        is_wanted = name and (setting in TEXTS or setting in wanted)
         if is_wanted and name in sample and name not in columns.values():
             columns.setdefault(setting, name)
     is_open = not columns.keys() & {*TEXTS}
@@ -166,7 +166,8 @@ def _ask(setting: str, names: Sequence[str], source: str, option: str) -> Spanft
 def _no_header(source: str, name: str, reason: str) -> SpanftError:
     return SpanftError(
         f"The first line of {source} is not a header but data: {shown(name)} {reason}. "
-        "Add a line with the names of the columns."
+        "Add a line with the names of the columns. If it has them, pass --text and "
+        "--label."
     )
 
 

@@ -121,7 +121,8 @@ def digest_of(path: Path) -> str:
         files = [Path(folder, name) for folder, _, names in walked for name in names]
     for file in sorted(files):
         if file.is_file():
-            digest.update(f"{file.relative_to(path)} {file.stat().st_size}\n".encode())
+            fact = f"{file.relative_to(path)} {file.stat().st_size}\n"
+            digest.update(os.fsencode(fact))
             with open(file, "rb") as stream:
                 while block := stream.read(1 << 20):
                     digest.update(block)

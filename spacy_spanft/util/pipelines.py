@@ -19,7 +19,8 @@ def load(path: str, gpu_id: int) -> Language:
     check_pipeline(path)
     message = f"The pipeline {path!r} cannot be loaded (are all its files whole?)"
     with reported(message, OSError, ImportError, ValueError):
-        return load_model(path)
+        # Of a name alone, spaCy would take an installed package.
+        return load_model(Path(path) if Path(path).is_dir() else path)
 
 
 def check_pipeline(path: str) -> None:

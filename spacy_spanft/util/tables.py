@@ -126,8 +126,9 @@ def _rows_of_cells(
     try:
         if not columns:
             columns = [cell.strip() for cell in next(filter(None, reader), [])]
-        if len(set(columns)) < len(columns):
-            twice = max(columns, key=columns.count)
+        named = list(filter(None, columns))  # a spreadsheet may have empty ones
+        if len(set(named)) < len(named):
+            twice = max(named, key=named.count)
             raise SpanftError(f"The header of {source} has {shown(twice)} twice.")
         line = reader.line_num + 1
         for cells in reader:

@@ -20,7 +20,7 @@ ErrorHandling: TypeAlias = Literal["strict", "replace"]
 
 BLOCK_SIZE = 1 << 22
 STDIN = "-"
-PACKED = (".gz", ".bz2", ".zst")
+PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 UTF8 = "utf-8"
 _BOM = b"\xef\xbb\xbf"
 
@@ -142,12 +142,13 @@ def _opened(path: str) -> Iterator[BinaryIO]:
     else:
         import pyarrow as pa
 
+        suffix = Path(path).suffix
         message = (
             f"{path!r} cannot be decompressed: it is damaged, or its ending "
-            f"({Path(path).suffix}) is not that of its compression"
+            f"({suffix}) is not that of its compression"
         )
         with (
             reported(message, OSError),
-            pa.input_stream(path, compression="detect") as stream,
+            pa.input_stream(path, compression=PACKED[suffix.lower()]) as stream,
         ):
             yield stream

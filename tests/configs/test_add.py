@@ -68,7 +68,10 @@ def test_an_encoder_takes_the_place_of_any_other(base, bert, single, options):
     pipes = ("tagger", "ner", "textcat")
     config = base(",".join(pipes), *options)
     config["training"]["frozen_components"] = ["tok2vec"]
+    old = "transformer" if "transformer" in config["components"] else "tok2vec"
+    config["initialize"]["components"] = {old: {"piecer_loader": None}}
     added = add_spans(config, transformer=str(bert)).config
+    assert old not in added["initialize"]["components"]
     pipeline = ["transformer", "tagger", "ner", "span_segmenter", "textcat"]
     assert added["nlp"]["pipeline"] == pipeline
     nlp = load_model_from_config(added, auto_fill=True)

@@ -17,6 +17,7 @@ from spacy_spanft.experiments import ArmConfig, read_arms
 from spacy_spanft.experiments.arms import config_of
 from spacy_spanft.experiments.experiment import checked_data
 from spacy_spanft.experiments.plan import RANDOM_SEGMENTER, fingerprint_of
+from spacy_spanft.experiments.task_data import find_data, readers_of
 from spacy_spanft.segmenters.random import piece_lengths
 
 from ..commands import run as spacy_command
@@ -166,6 +167,13 @@ def test_columns_of_pairs_and_settings_of_tables_are_those_of_init(place):
     Path("data/one/task.json").write_text(json.dumps(task))
     (run,) = plan("data/one", seeds=[0], **how)  # "/" is no folder here
     assert run.config["corpora"]["train"]["label_separator"] == "/"
+    # Of a config that holds out a part of its data.
+    corpus = run.config["corpora"]["train"]
+    held_out = {"@readers": "spacy-spanft.HeldOutCorpus.v1", "corpus": corpus}
+    for block in (corpus, held_out):
+        data = find_data("data/one")._replace(columns={})
+        readers = readers_of({"corpora": {"train": block}}, data)
+        assert readers["train"]["label_separator"] == "/"
 
 
 def test_settings_of_the_task_and_the_command_line(place):
@@ -231,6 +239,8 @@ def test_mistakes_in_arms_are_found_before_the_training(place, arms, expected):
             r"Both test\.csv and test\.tsv",
         ),
         ({"task.json": "{"}, r"task\.json is not JSON: "),
+        ({"task.json": "[1]"}, r"task\.json or its columns are no JSON object"),
+        ({"task.json": '{"columns": ["a"]}'}, "or its columns are no JSON object"),
     ],
 )
 def test_mistakes_in_data_are_found_before_the_training(place, files, expected):

@@ -81,6 +81,17 @@ def test_one_text_or_one_run_shows_nothing():
     assert method_difference(one, two) is method_difference(two, one) is None
 
 
+def test_equal_differences_of_runs_prove_as_little_if_they_are_rounded():
+    """In binary, 0.7 - 0.6 is not 0.8 - 0.7."""
+    noise = np.random.default_rng(0).normal(0, 0.1, (500, 1)) * [1, -0.5]
+    ps = []
+    for first, second in (([0.5, 0.5], [0.6, 0.6]), ([0.6, 0.7], [0.7, 0.8])):
+        one = Scores(np.array(first), np.tile(first, (500, 1)), 10, seeds=(0, 1))
+        other = Scores(np.array(second), second + noise, 10, seeds=(0, 1))
+        ps.append(method_difference(one, other).p)
+    assert ps[0] == pytest.approx(ps[1], rel=0.01)
+
+
 def drawn_of(chance, effects, n_docs, n_draws=4000):
     """Make draws of runs with effects (n_runs, n_docs) of their texts."""
     weights = chance.multinomial(n_docs, np.full(n_docs, 1 / n_docs), n_draws)

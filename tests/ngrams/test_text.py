@@ -53,7 +53,9 @@ def test_blocks_are_whole_lines(tmp_path_factory, text, size):
     assert all(block.endswith(b"\n") for block in blocks)
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [("", bytes), *PACKERS])
+@pytest.mark.parametrize(
+    ("suffix", "pack"), [("", bytes), *PACKERS, (".GZ", gzip.compress)]
+)
 def test_compressed_text_and_jsonl(suffix, pack, tmp_path):
     for name, data in (("a.txt", "\n".join(LINES)), ("a.jsonl", JSONL)):
         path = tmp_path / f"{name}{suffix}"

@@ -306,6 +306,14 @@ class TestResume:
         options = (output, *LONG, "--share=0.2")
         printed = train(model, text, *options, ok=False)
         assert "was begun with share = 0.15, not 0.2" in printed.stderr
+        other = tmp_path / "other" / text.name
+        other.parent.mkdir()
+        other.write_bytes(text.read_bytes() + b"\nmore\n")
+        record = output / "pretraining.json"
+        record.write_text(record.read_text().replace(str(text), str(other)))
+        printed = train(model, other, output, *LONG, ok=False)
+        assert "was begun with digests = " in printed.stderr
+        shutil.copy(whole[0] / "pretraining.json", record)
         for source in (output, output / CHECKPOINTS / "checkpoint-11"):
             printed = train(source, text, output, "--overwrite", ok=False)
             assert "would be overwritten" in printed.stderr

@@ -145,13 +145,14 @@ def test_columns_of_parquet_are_those_of_all_rows(model, tmp_path, monkeypatch):
 
 
 def test_a_column_of_csv_has_its_name_once(model, tmp_path):
-    rows = [{"text": "New York"}, {"text": "a film", "label": "mine"}]
+    rows = [{"text": "New York"}, {"text": "a film", "label": "mine", "cats": {"x": 1}}]
     path = write(tmp_path / "in.jsonl", rows)
     predict(str(model), path, tmp_path / "out.csv")
     with open(tmp_path / "out.csv", newline="") as file:
         header, *cells = csv.reader(file)
     assert sorted(header) == sorted({*header})
-    first = dict(zip(header, cells[0], strict=True))
+    first, second = (dict(zip(header, row, strict=True)) for row in cells)
+    assert second["cats"] == '{"x": 1}'
     cats = spacy.load(model)("New York").cats
     assert cats
     for label, score in cats.items():

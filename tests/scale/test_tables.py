@@ -136,6 +136,13 @@ def test_tables_that_are_refused(content, columns, message):
         config_for_data(str(path), columns=columns)
 
 
+def test_a_column_without_a_name_is_neither_a_text_nor_twice_there():
+    Path("x.csv").write_text(",text,kind,,\n0,One a,x,,\n1,One b,y,,\n2,One c,x,,\n")
+    expected = {"text": "text", "label": "kind"}
+    usual = {"text_pair": ""}  # of a pair, whose columns are not known
+    assert find_columns("x.csv", usual=usual, answer="label") == expected
+
+
 def test_no_two_rows_need_the_same_several_labels():
     several = ["a,b,c", "a,b,d", "a,c,d", "b,c,d", "a,b,e"]
     labeled(several)
