@@ -154,7 +154,8 @@ v2_unigrams = unigrams(
     *("spm.model", (normalizers.Strip(),)),
 )
 xlnet_unigrams = unigrams(
-    ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>"), "$A:0 <sep>:0 <cls>:2"
+    ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>"),
+    *("$A:0 <sep>:0 <cls>:2", "$A:0 <sep>:0 $B:1 <sep>:1 <cls>:2"),
 )
 llama_unigrams = unigrams(("<pad>", "<unk>", "<s>", "</s>"), "<s>:0 $A:0")
 t5_unigrams = unigrams(

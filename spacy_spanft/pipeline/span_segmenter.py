@@ -180,15 +180,21 @@ class SpanSegmenter(Pipe):
 
     def _parts(self, method: str) -> dict[str, Callable[..., Any]]:
         """Return how the segmenter saves or reads its data, if it has any."""
+        segmenter: Any = self.segmenter
+        files = {
+            "to_disk": lambda path: write_whole(path, segmenter.to_bytes()),
+            "from_disk": lambda path: segmenter.from_bytes(path.read_bytes()),
+        }
+        has_bytes = hasattr(segmenter, method.replace("disk", "bytes"))
+        act = getattr(segmenter, method, files.get(method) if has_bytes else None)
+        if act is None:
+            return {}
         if method.startswith("to"):
             self._read_dictionary()
-        else:
-            self._unread = None
-        segmenter: Any = self.segmenter
-        if hasattr(segmenter, method):
-            return {"segmenter": getattr(segmenter, method)}
-        if method == "to_disk" and hasattr(segmenter, "to_bytes"):
-            return {"segmenter": lambda path: write_whole(path, segmenter.to_bytes())}
-        if method == "from_disk" and hasattr(segmenter, "from_bytes"):
-            return {"segmenter": lambda path: segmenter.from_bytes(path.read_bytes())}
-        return {}
+            return {"segmenter": act}
+
+        def read(data: Any) -> None:
+            self._unread = None  # which this is instead of
+            act(data)
+
+        return {"segmenter": read}

@@ -87,6 +87,20 @@ class SpanftEncoder(Tok2Vec):
                 "call replace_listeners in its old pipeline before it is added here."
             )
         listener.encoder = self.shared
+        self.shared.listeners.add(listener)
+
+    def remove_listener(self, listener: Any, component_name: str) -> bool:
+        """Do not expect a gradient of a listener any more."""
+        self.shared.listeners.discard(listener)
+        return super().remove_listener(listener, component_name)
+
+    @property
+    def listeners(self) -> list[Any]:
+        """The listeners, also of components that were disabled when spaCy linked them.
+
+        They may be enabled later, and learn.
+        """
+        return [*{*super().listeners, *self.shared.listeners}]
 
     def find_listeners(self, component: Any) -> None:
         """Add the listeners of another component to this one.
@@ -104,10 +118,11 @@ class SpanftEncoder(Tok2Vec):
 
     def rows_of(self, docs: Sequence[Doc]) -> DocRows:
         """Return the vectors of Docs, which need not have been in the pipeline."""
-        return self.shared.rows_of(docs)
+        return self.shared.rows_of(docs, counts=False)
 
     def predict(self, docs: Iterable[Doc]) -> DocRows:
         """Encode Docs, all of them at once."""
+        self.finish_backprop()
         return self.model.predict(list(docs))
 
     def set_annotations(self, docs: Iterable[Doc], rows: DocRows) -> None:
@@ -116,7 +131,7 @@ class SpanftEncoder(Tok2Vec):
         if self.set_tensor:
             tensors: list[Any] = self._tokens.predict(rows)
             for doc, tensor in zip(rows.docs, tensors, strict=True):
-                doc.tensor = tensor
+                doc.tensor = tensor.copy()  # not all of the batch
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Encode a stream, several batches at once: sorting saves padding."""

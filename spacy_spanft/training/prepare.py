@@ -149,8 +149,9 @@ def balanced(labels: Iterable[str], docs: Sequence[Doc], *, exclusive: bool) -> 
     with a label have the same total as those without it.
     """
     counts = Counter(label for doc in docs for label in set(cats_in(doc)))
+    labels = list(labels)
     known = [label for label in labels if counts[label]]
-    n_docs = sum(bool(doc.cats) for doc in docs)
+    n_docs = sum(any(label in doc.cats for label in labels) for doc in docs)
     if exclusive:
         return {label: n_docs / len(known) / counts[label] for label in known}
     # A label that all texts have keeps a weight above 0.

@@ -37,8 +37,13 @@ def start_from_probes(
             continue
         component: Any = nlp.get_pipe(name)
         exclusive = not model.attrs["multi_label"]
+        labels = component.labels  # others may be another component's
         all_cats = [(eg, eg.reference.cats) for eg in examples]
-        labeled = [eg for eg, x in all_cats if (any(x.values()) if exclusive else x)]
+        labeled = [
+            eg
+            for eg, cats in all_cats
+            if any(cats.get(x) if exclusive else x in cats for x in labels)
+        ]
         if len(labeled) > MOST_TEXTS:
             labeled = Random(0).sample(labeled, MOST_TEXTS)
         if len(labeled) < 2:
@@ -47,7 +52,7 @@ def start_from_probes(
         if contrast:  # before the features are computed
             check_contrast(nlp, name)
         cats = [eg.reference.cats for eg in labeled]
-        Y = np.array([[c.get(x, 0.0) for x in component.labels] for c in cats], "f")
+        Y = np.array([[c.get(x, 0.0) for x in labels] for c in cats], "f")
         if is_scored:  # how far from low to high
             Y = (Y - component.low) / (component.high - component.low)
         X = features(nlp, name, [eg.predicted for eg in labeled])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import spacy
 from thinc.api import Adam
+from tokenizers.processors import TemplateProcessing
 from transformers import AutoConfig
 
 from spacy_spanft import join_pair
@@ -148,7 +149,22 @@ def test_pairs_are_those_of_hugging_face(folder, family):
         assert window.ids == encoded["input_ids"][0]
         if "token_type_ids" in tokenizer.model_input_names:
             assert window.type_ids == encoded["token_type_ids"][0]
+        place = [len(one) + 1, len(one) + 1 + len("[SEP]")]
+        is_separator = (window.offsets == place).all(axis=1)
+        assert {*np.array(window.ids)[is_separator]} == {tokenizer.sep_token_id}
     assert np.isfinite(model.predict(docs).vectors).all()
+
+
+def test_a_text_without_wordpieces(bert):
+    """Some tokenizers add none of their own, and drop white space."""
+    model = make(bert)
+    tokenizer = model.shims[0].encoder.tokenizer
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing("$A")
+    docs = [NLP.make_doc(text) for text in ("film", "  ", "new york")]
+    rows = model.predict(docs)
+    assert [encoding.n_rows.sum() for encoding in rows.encodings] == [1, 0, 2]
+    alone = model.predict(docs[::2])
+    np.testing.assert_allclose(rows.vectors, alone.vectors, atol=1e-6)
 
 
 def test_the_row_of_a_text(folder, family):

@@ -123,6 +123,9 @@ def test_a_dictionary_of_the_settings_is_used_and_saved(dictionary, tmp_path):
     unused.to_disk(tmp_path / "saved")
     used = make(**settings)
     assert texts_of([used(text)]) == [[text]]
+    component = make(**settings).get_pipe("span_segmenter")
+    component.from_bytes(component.to_bytes(exclude=["segmenter"]))
+    assert texts_of([component(used.make_doc(text))]) == [[text]]
     path.unlink()
     assert texts_of([spacy.load(tmp_path / "saved")(text)]) == [[text]]
 

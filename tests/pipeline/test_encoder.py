@@ -3,6 +3,7 @@
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -180,6 +181,8 @@ def test_each_text_is_encoded_once_and_its_vectors_are_not_kept(pipeline, encode
     with pipeline.select_pipes(disable=["tagger"]):  # which never reads its part
         docs = list(pipeline.pipe(["the film", "a"]))
     assert len(unread) == 2
+    pipeline.get_pipe("transformer").rows_of(docs)  # which is not what they wait for
+    assert len(unread) == 2
     del docs
     assert not unread
 
@@ -213,6 +216,47 @@ def test_heads_may_learn_in_turns(bert):
         nlp.get_pipe("transformer").finish_update(optimizer)
         assert tagger.received is None
     nlp.update(examples_of(nlp), sgd=optimizer, **FROZEN)
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_what_spacy_did_not_link_learns_too(bert, tmp_path, is_loaded):
+    """It links what is enabled when a pipeline is loaded or changed."""
+    nlp = make(bert)
+    if is_loaded:
+        nlp.to_disk(tmp_path)
+        nlp = spacy.load(tmp_path, disable=HEADS)
+        for name in HEADS:
+            nlp.enable_pipe(name)
+    else:
+        with nlp.select_pipes(disable=HEADS):
+            nlp.add_pipe("sentencizer")
+    assert not nlp.get_pipe("transformer").listener_map
+    expected, actual = gradients(make(bert)), gradients(nlp)
+    for name, gradient in expected.items():
+        np.testing.assert_allclose(actual[name], gradient, atol=1e-6)
+
+
+def test_a_head_is_copied_without_its_encoder(bert):
+    nlp = make(bert)
+    nlp.resume_training()  # which copies the model of each component
+    encoder, tagger = map(nlp.get_pipe, ("transformer", "tagger"))
+    copied = deepcopy(nlp)
+    for model, shared in (
+        (tagger._rehearsal_model, encoder.shared),
+        (copied.get_pipe("tagger").model, copied.get_pipe("transformer").shared),
+    ):
+        (listener,) = (x for x in model.walk() if isinstance(x, EncoderListener))
+        assert listener.encoder is shared
+    assert copied.get_pipe("transformer").model is not encoder.model
+    assert_close(answers(copied.pipe(TEXTS)), answers(nlp.pipe(TEXTS)))
+    assert len(encoder.listeners) == 2
+
+
+def test_a_step_that_waits_for_a_head_is_taken_before_a_prediction(bert):
+    nlp = make(bert)
+    settings = {"annotates": ["span_segmenter"], "exclude": ["tagger"]}
+    nlp.update(examples_of(nlp), sgd=Adam(0.01), **settings)
+    assert_close(answers([nlp(TEXTS[0])]), answers(nlp.pipe(TEXTS[:1])))
 
 
 def test_each_weight_counts_once(bert):

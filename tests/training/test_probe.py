@@ -122,14 +122,16 @@ def test_texts_without_a_label_do_not_count(started):
     rows = [{"text": text(i), "label": "ab"[i % 2]} for i in range(12)]
     nlp = started(rows, regime="everything")
     examples, scores = [], []
-    for row in [*rows, *({**row, "label": ""} for row in rows)]:
+    for row in [*rows, *({**row, "label": ""} for row in rows), *rows]:
         cats = {x: float(x == row["label"]) for x in "ab"}
+        if len(examples) >= 24:
+            cats = {"another component's": 1.0}
         doc = nlp.make_doc(row["text"])
         examples.append(Example.from_dict(doc, {"cats": cats}))
-    for some in (examples[:12], examples):
+    for some in (examples[:12], examples[:24], examples):
         probe.start_from_probes(nlp, some)
         scores.append(nlp.meta["probe"]["textcat"])
-    assert scores[0] == scores[1]
+    assert scores[0] == scores[1] == scores[2]
 
 
 @pytest.mark.parametrize(("n_texts", "share"), [(32, 1.0), (34, 0.2)])

@@ -284,7 +284,7 @@ def is_trained(model: ToRows) -> bool:
 def forward(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
     """Apply the layer. No row is computed for padding beyond a micro-batch's own."""
     shim: Any = model.shims[0]
-    ops = model.ops
+    ops, is_train = model.ops, is_train and is_trained(model)
     encoder, settings = shim.encoder, shim.settings
     separator = settings.separator
     if separator is not None and not is_train:
@@ -292,7 +292,7 @@ def forward(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
     size, overlap = shim.window
     windows = cut_windows(docs, encoder.tokenizer, size, overlap, separator)
     pairs = zip(docs, windows, strict=True)
-    encodings = [encoding_of(doc, ws) if ws else _NOTHING for doc, ws in pairs]
+    encodings = [encoding_of(doc, ws) if len(doc) else _NOTHING for doc, ws in pairs]
     sizes = [encoding.width * len(encoding.windows) for encoding in encodings]
     starts = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
     cls = _rows_of_texts(encoder, settings.text_row, windows, encodings)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc
@@ -53,10 +53,19 @@ class SharedEncoder:
         self.frozen_rows: dict[tuple[str, bytes], DocRows] = {}
         self._seen: set[int] = set()
         self._unread: WeakKeyDictionary[Doc, _Unread] = WeakKeyDictionary()
+        self.listeners: WeakSet[EncoderListener] = WeakSet()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the encoder without the vectors: a copy has other Docs."""
         return SharedEncoder, (self.model,)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SharedEncoder":
+        """Copy the encoder where its component is copied, which begins with its model.
+
+        spaCy copies the model of each head that resumes its training.
+        """
+        model = memo.get(id(self.model))
+        return self if model is None else SharedEncoder(model)
 
     def keep(self, rows: DocRows, n_readers: int) -> None:
         """Keep the vectors of a batch until each Doc's were read `n_readers` times."""
@@ -68,13 +77,17 @@ class SharedEncoder:
             n = n_readers * counts[doc]
             self._unread[doc] = _Unread((vectors, index), _tokens_of(doc), n)
 
-    def rows_of(self, docs: Sequence[Doc], learn: bool = False) -> DocRows:
+    def rows_of(
+        self, docs: Sequence[Doc], learn: bool = False, counts: bool = True
+    ) -> DocRows:
         """Return the vectors of Docs, which need not have been in the pipeline.
 
         learn (bool): Whether a component learns from them while the encoder is frozen,
             so that it will ask for the same texts again.
+        counts (bool): Whether this is one of the readings for which they are kept.
         """
-        rows = self._completed(docs, list(map(self._take, docs)), self.encode)
+        known = list(map(self._take if counts else self._known, docs))
+        rows = self._completed(docs, known, self.encode)
         if learn:
             self._remember(rows)
         return rows
@@ -100,14 +113,17 @@ class SharedEncoder:
         self._seen.clear()
         self._n_bytes_left = MAX_FROZEN_BYTES
 
-    def _take(self, doc: Doc) -> Known | None:
+    def _known(self, doc: Doc) -> Known | None:
         """Return the vectors of a Doc, unless it was read or retokenized since."""
-        unread = self._unread.pop(doc, None)
-        if unread is None or unread.tokens != _tokens_of(doc):
-            return None
-        if unread.n_readers > 1:
+        unread = self._unread.get(doc)
+        is_known = unread is not None and unread.tokens == _tokens_of(doc)
+        return unread.known if unread is not None and is_known else None
+
+    def _take(self, doc: Doc) -> Known | None:
+        known, unread = self._known(doc), self._unread.pop(doc, None)
+        if known is not None and unread is not None and unread.n_readers > 1:
             self._unread[doc] = unread._replace(n_readers=unread.n_readers - 1)
-        return unread.known
+        return known
 
     def _completed(
         self,

@@ -59,9 +59,12 @@ def cut_windows(
         encoded = _encode(tokenizer, both, max_length=size)
         for i, (number, pair) in enumerate(pairs):
             window = _window(encoded, i)
-            _place_in_doc(window, encoded.encodings[i].sequence_ids, pair, docs[number])
+            sequences = encoded.encodings[i].sequence_ids
+            cls = tokenizer.cls_token_id
+            _place_in_doc(window, sequences, pair, docs[number], cls)
             by_doc[number].append(window)
-    return by_doc
+    # Some tokenizers make nothing of white space.
+    return [[window for window in windows if window.ids] for windows in by_doc]
 
 
 def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
@@ -74,7 +77,8 @@ def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
     width = max(sizes, default=1)
     columns = doc.to_array([IDX, LENGTH, SPACY]).astype(np.int64)
     begins, ends = columns[:, 0], columns.sum(axis=1)
-    pairs = [
+    pairs = [(np.zeros(0, np.int64),) * 2]  # of a text that has no wordpieces
+    pairs += [
         _pair_up(begins, ends, x.offsets, i * width) for i, x in enumerate(windows)
     ]
     tokens, rows = map(np.concatenate, zip(*pairs, strict=True))
@@ -102,14 +106,19 @@ def _window(encoded: Any, number: int) -> Window:
 
 
 def _place_in_doc(
-    window: Window, sequence_ids: Sequence[int | None], pair: Pair, doc: Doc
+    window: Window,
+    sequence_ids: Sequence[int | None],
+    pair: Pair,
+    doc: Doc,
+    cls: int | None,
 ) -> None:
     """Shift the offsets of a second text, and of the separator, to those in the Doc."""
     is_second = np.array([sequence == 1 for sequence in sequence_ids])
     begin = len(doc.text) - len(pair.second or "")
     window.offsets[is_second] += begin
-    # The first special wordpiece is [CLS], the last one ends the second text.
-    special = np.flatnonzero([sequence is None for sequence in sequence_ids])[1:-1]
+    is_special = [sequence is None for sequence in sequence_ids]
+    is_separator = np.logical_and(is_special, np.array(window.ids) != cls)
+    special = np.flatnonzero(is_separator)[:-1]  # the last one ends the second text
     token = doc[pair.separator]
     window.offsets[special] = (token.idx, token.idx + len(token))
 

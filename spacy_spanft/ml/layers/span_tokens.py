@@ -201,10 +201,10 @@ def _warn_of_cut(doc: Doc, counts: Ints) -> None:
     tokens = (doc[i] for i in np.flatnonzero(counts == 0).tolist())
     if any(map(str.isalnum, (char for token in tokens for char in token.text))):
         warn(
-            "The transformer cut off a text: words of it have no vector, because a "
-            "window has more wordpieces than model_max_length in its "
-            "tokenizer_config. Make window and stride in "
-            "[components.transformer.model.get_spans] smaller than they are now."
+            "The transformer cut off a text: words of it have no vector. A pair may "
+            "have as many wordpieces as model_max_length in its tokenizer_config; so "
+            "may a window of spacy-transformers, whose window and stride are settings "
+            "in [components.transformer.model.get_spans]."
         )
 
 

@@ -1,10 +1,13 @@
 """Rows of `datasets` datasets, spaCy's binary data, and the cells of any rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Corpus, Example
+from spacy.vocab import Vocab
 
 from ...errors import SpanftError, listed, reported, shown
 from ...ml.pairs import join_pair
@@ -22,9 +25,13 @@ class DocBins(Corpus):
         """Read the Examples."""
         if not self.path.exists():
             check_exists(self.path)
+        yield from super().__call__(nlp)
+
+    def read_docbin(self, vocab: Vocab, locs: Iterable[str | Path]) -> Iterator[Doc]:
+        """Read the Docs."""
         message = f"{shown(str(self.path))} cannot be read: it is no DocBin, or damaged"
         with reported(message, Exception):  # zlib and msgpack raise various ones
-            yield from super().__call__(nlp)
+            yield from super().read_docbin(vocab, locs)
 
 
 def rows_from_dataset(
