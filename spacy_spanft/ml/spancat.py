@@ -58,7 +58,7 @@ def forward(
     ops: Any = model.ops
     tokens, spans = X
     first, last, lengths, members, member_of = _locate(ops, tokens, spans)
-    sizes = lengths[:, None]
+    sizes = ops.asarray2f(lengths[:, None])
     rows: Any = tokens.dataXd
     maxout, norm, dropout = map(model.get_ref, _AFTER)
     W: Any = maxout.get_param("W")
