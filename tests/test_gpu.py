@@ -117,16 +117,19 @@ TOKENS = {
     "token_pooling": {"@layers": "reduce_first.v1"},
 }
 BESIDE = {**TOKENS, "@architectures": "spacy-spanft.SpanTok2Vec.v2"}
-REDUCER = {"@layers": "spacy-spanft.BoundaryAttentionReducer.v1", "hidden_size": 16}
+MEAN_MAX = {"@layers": "spacy.mean_max_reducer.v1", "hidden_size": 16}
+BOUNDARY = {"@layers": "spacy-spanft.BoundaryAttentionReducer.v1", "hidden_size": 16}
+SPANCAT = {"@architectures": "spacy-spanft.SpanCategorizer.v1", "tok2vec": TOKENS}
+LOGISTIC = {"@layers": "spacy.LinearLogistic.v1"}
 HEADS = {
     "textcat": span_model(CNN, CNN, tok2vec=OWN_LISTENER, dropout=0.0),
     "ner": {**regimes.PARSER, "hidden_width": 16, "tok2vec": TOKENS},
     "bilou_ner": {"@architectures": "spacy-spanft.BilouTagger.v1", "tok2vec": BESIDE},
-    "spancat": {
-        "@architectures": "spacy.SpanCategorizer.v1",
-        "tok2vec": TOKENS,
-        "reducer": REDUCER,
-        "scorer": {"@layers": "spacy.LinearLogistic.v1"},
+    "spancat": {**SPANCAT, "reducer": MEAN_MAX, "scorer": LOGISTIC},
+    "spancat_singlelabel": {
+        **SPANCAT,
+        "reducer": BOUNDARY,
+        "scorer": {"@layers": "Softmax.v2"},
     },
 }
 
@@ -135,7 +138,7 @@ def make(folder, mixed_precision=False, head="textcat"):
     precision = "fp16" if mixed_precision else "single"
     encoder = encoder_config(folder, separator="[SEP]", precision=precision)
     component = {"model": HEADS[head]}
-    if head == "spancat":
+    if head in ("spancat", "spancat_singlelabel"):
         component["suggester"] = {"@misc": "spacy-spanft.segment_suggester.v1"}
     components = {
         "transformer": encoder,
@@ -165,7 +168,7 @@ def test_a_pipeline_learns_and_loads_on_the_cpu(gpu, tmp_path, mixed_precision):
     np.testing.assert_allclose(alone, scores, atol=0.05 if mixed_precision else 1e-3)
 
 
-@pytest.mark.parametrize("head", ["ner", "bilou_ner", "spancat"])
+@pytest.mark.parametrize("head", [*HEADS][1:])
 def test_entities_and_spans(gpu, tmp_path, head):
     nlp = make(save_bert(tmp_path / "bert"), head=head)
     examples = []
@@ -179,7 +182,7 @@ def test_entities_and_spans(gpu, tmp_path, head):
 
     def predicted(nlp):
         docs = list(nlp.pipe(["new york was bad", "", "it is"]))
-        groups = [d.spans["sc"] if head == "spancat" else d.ents for d in docs]
+        groups = [d.ents if head.endswith("ner") else d.spans["sc"] for d in docs]
         return [[(span.text, span.label_) for span in group] for group in groups]
 
     assert predicted(nlp) == [[("new york", "X")], [], []]
