@@ -146,7 +146,7 @@ def test_rejected_rows_are_left_out_unless_that_is_the_label(nlp, write):
     assert [max(cats, key=cats.get) for _, cats in learned] == [*answers]
 
 
-def test_folders_of_spacys_files(nlp, tmp_path):
+def test_folders_of_spacys_files(nlp, tmp_path, monkeypatch):
     for name, texts in {"a": "ab", "deep/c": "c"}.items():
         docs = [nlp.make_doc(text) for text in texts]
         for doc in docs:
@@ -159,6 +159,9 @@ def test_folders_of_spacys_files(nlp, tmp_path):
     (tmp_path / "a.spacy").write_bytes(b"nothing")
     with pytest.raises(SpanftError, match=r"a\.spacy' cannot be read: it is no DocBin"):
         list(table_corpus(tmp_path / "a.spacy")(nlp))
+    monkeypatch.setattr(nlp, "max_length", 0)
+    with pytest.raises(SpanftError, match=r"c\.spacy' cannot be read: \[E088\]"):
+        list(table_corpus(tmp_path / "deep/c.spacy")(nlp))
     with pytest.raises(SpanftError, match=r"--paths\.train"):
         table_corpus(None)
 

@@ -25,7 +25,9 @@ class DocBins(Corpus):
         """Read the Examples."""
         if not self.path.exists():
             check_exists(self.path)
-        yield from super().__call__(nlp)
+        # Of a text that is too long for the pipeline.
+        with reported(f"{shown(str(self.path))} cannot be read", ValueError):
+            yield from super().__call__(nlp)
 
     def read_docbin(self, vocab: Vocab, locs: Iterable[str | Path]) -> Iterator[Doc]:
         """Read the Docs."""
