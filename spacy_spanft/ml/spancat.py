@@ -6,61 +6,70 @@ from typing import Any
 import numpy as np
 from spacy.ml.models.spancat import build_spancat_model
 from spacy.tokens import Doc
-from thinc.api import Model, chain
+from thinc.api import Model
+from thinc.layers.chain import init
 from thinc.types import Floats2d, Ragged
-from thinc.util import get_width
 
 from .layers.sequences import Layer, Pooling, matmul, upload
 
 # A candidate is as many rows of spaCy's reducer as it has tokens, and several of them
 # have each token: of 1 to 5 tokens, 15.
 _PARTS = "reduce_last", "reduce_first", "reduce_mean", "reduce_max"
-_AFTER = "maxout", "layernorm", "dropout"
-Candidates = Model[tuple[Ragged, Ragged], Floats2d]
+_AFTER = "dropout", "maxout", "layernorm"  # in the order of thinc's walk
+Spancat = Model[tuple[list[Doc], Ragged], Floats2d]
 
 
 def span_categorizer(
     tok2vec: Model[list[Doc], list[Floats2d]], reducer: Pooling, scorer: Layer
-) -> Model[tuple[list[Doc], Ragged], Floats2d]:
+) -> Spancat:
     """Build `spacy-spanft.SpanCategorizer.v1`: spaCy's, with a faster mean_max_reducer.
 
-    Its scores and gradients are those of `spacy.SpanCategorizer.v1`, which any other
-    reducer gets.
+    Its layers, scores and gradients are those of `spacy.SpanCategorizer.v1`, which any
+    other reducer gets: a trained pipeline can have either.
 
     tok2vec (Model[List[Doc], List[Floats2d]]): The vectors of the tokens.
     reducer (Model[Ragged, Floats2d]): Makes one vector of those of a candidate.
     scorer (Model[Floats2d, Floats2d]): The scores of labels.
     """
     model = build_spancat_model(tok2vec, reducer, scorer)
-    names = sorted(node.name for node in reducer.walk() if not node.layers)
-    if names != sorted(_PARTS + _AFTER):
+    names = [node.name for node in reducer.walk() if not node.layers]
+    if names != [*_PARTS, *_AFTER]:
         return model
-    faster: Any = chain(model.layers[0], mean_max(reducer), scorer)
-    for name in model.ref_names:
-        faster.set_ref(name, model.get_ref(name))
-    return faster
+    dims = {name: model.maybe_get_dim(name) for name in model.dim_names}
+    refs = {name: model.maybe_get_ref(name) for name in model.ref_names}
+    layers = model.layers
+    return Model(model.name, forward, init=init, dims=dims, refs=refs, layers=layers)
 
 
-def mean_max(reducer: Pooling) -> Candidates:
-    """Make the layer: what spaCy's mean_max_reducer makes of candidates.
+def forward(
+    model: Spancat, X: tuple[list[Doc], Ragged], is_train: bool
+) -> tuple[Floats2d, Callable[[Floats2d], Any]]:
+    """Apply the layers."""
+    (tokens, spans), backprop_tokens = model.layers[0](X, is_train)
+    reducer, scorer = model.get_ref("reducer"), model.get_ref("scorer")
+    vectors, backprop_vectors = mean_max(reducer, tokens, spans, is_train)
+    Y, backprop_scores = scorer(vectors, is_train)
+
+    def backprop(dY: Floats2d) -> Any:
+        return backprop_tokens((backprop_vectors(backprop_scores(dY)), spans))
+
+    return Y, backprop
+
+
+def mean_max(
+    reducer: Pooling, tokens: Ragged, spans: Ragged, is_train: bool
+) -> tuple[Floats2d, Callable[[Floats2d], Ragged]]:
+    """Return what spaCy's mean_max_reducer makes of candidates.
 
     W [t_last; t_first; mean t; max t] + b is a sum of four products. Three of them are
     computed once for each token, and the last one for each candidate.
     """
-    refs: Any = {node.name: node for node in reducer.walk() if node.name in _AFTER}
-    return Model("mean_max", forward, init=init, layers=[reducer], refs=refs)
-
-
-def forward(
-    model: Candidates, X: tuple[Ragged, Ragged], is_train: bool
-) -> tuple[Floats2d, Callable[[Floats2d], tuple[Ragged, Ragged]]]:
-    """Apply the layer."""
-    ops: Any = model.ops
-    tokens, spans = X
+    ops: Any = reducer.ops
     first, last, lengths, members, member_of = _locate(ops, tokens, spans)
     sizes = ops.asarray2f(lengths[:, None])
     rows: Any = tokens.dataXd
-    maxout, norm, dropout = map(model.get_ref, _AFTER)
+    nodes = {node.name: node for node in reducer.walk()}
+    dropout, maxout, norm = map(nodes.__getitem__, _AFTER)
     W: Any = maxout.get_param("W")
     b: Any = maxout.get_param("b")
     nO, nP, nI = W.shape
@@ -79,7 +88,7 @@ def forward(
     normal, backprop_norm = norm(best, is_train)
     vectors, backprop_dropout = dropout(normal, is_train)
 
-    def backprop(d_vectors: Floats2d) -> tuple[Ragged, Ragged]:
+    def backprop(d_vectors: Floats2d) -> Ragged:
         d_best = backprop_norm(backprop_dropout(d_vectors))
         d = ops.backprop_maxout(d_best, piece, nP).reshape(Y.shape)
         parts = (last, d), (first, d), (members, (d / sizes)[member_of])
@@ -95,7 +104,7 @@ def forward(
             dX += matmul(d_tokens, W[part])
         maxout.inc_grad("W", dW.transpose(1, 0, 2).reshape(nO, nP, nI))
         maxout.inc_grad("b", d.sum(axis=0).reshape(nO, nP))
-        return Ragged(dX, tokens.lengths), spans
+        return Ragged(dX, tokens.lengths)
 
     return vectors, backprop
 
@@ -115,14 +124,3 @@ def _locate(ops: Any, tokens: Ragged, spans: Ragged) -> list[Any]:
     member_of = np.repeat(np.arange(len(pairs)), lengths)
     members = np.arange(len(member_of)) + (first - before)[member_of]
     return upload(ops, first, end - 1, lengths, members, member_of)
-
-
-def init(
-    model: Candidates, X: tuple[Ragged, Ragged] | None = None, Y: Any = None
-) -> None:
-    """Set up the reducer from the width of the tokens."""
-    row = None
-    if X is not None:
-        vector = model.ops.alloc2f(1, get_width(X[0]))
-        row = Ragged(vector, model.ops.asarray1i([1]))
-    model.layers[0].initialize(X=row)

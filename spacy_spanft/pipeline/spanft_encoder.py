@@ -205,6 +205,7 @@ class SpanftEncoder(Tok2Vec):
         pending = self._pending
         if pending is not None and pending.sgd is not None and self._has_gradient:
             self._step(pending.sgd)
+        self._clear()
 
     def forget_batch(self) -> None:
         """Wait for no listener any more: all have had their turn."""
@@ -225,6 +226,9 @@ class SpanftEncoder(Tok2Vec):
         if is_trained(self.model):
             self.shared.forget()
         super().finish_update(sgd)
+        self._clear()
+
+    def _clear(self) -> None:
         listener: Any
         for listener in self.listeners:  # one may have been left out of the update
             listener.received = None

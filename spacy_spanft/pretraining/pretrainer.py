@@ -127,12 +127,19 @@ def _check_output(output: Path, record: dict[str, Any], overwrite: bool) -> None
         raise SpanftError(f"The model {record['model']!r} would be overwritten.")
     before = record if overwrite else json.loads(path.read_bytes())
     for name, value in record.items():
-        if name not in _FREE and before.get(name, value) != value:
+        if name in _FREE or before.get(name, value) == value:
+            continue
+        if name == "digests":
             raise SpanftError(
-                f"The training in {str(output)!r} was begun with {name} = "
-                f"{shown(before.get(name))}, not {shown(value)}. Set it as it was, "
-                "start over (--overwrite), or name another output."
+                f"The text or the dictionary of the training in {str(output)!r} has "
+                "changed since it was begun. Start over (--overwrite), or name another "
+                "output."
             )
+        raise SpanftError(
+            f"The training in {str(output)!r} was begun with {name} = "
+            f"{shown(before.get(name))}, not {shown(value)}. Set it as it was, "
+            "start over (--overwrite), or name another output."
+        )
 
 
 def _last_checkpoint(output: Path) -> Path | None:

@@ -126,9 +126,10 @@ def _rows_of_cells(
     try:
         if not columns:
             columns = [cell.strip() for cell in next(filter(None, reader), [])]
-        named = list(filter(None, columns))  # a spreadsheet may have empty ones
-        if len(set(named)) < len(named):
-            twice = max(named, key=named.count)
+        while columns[-1:] == [""] and columns.count("") > 1:
+            columns.pop()  # empty columns of a spreadsheet
+        if len(set(columns)) < len(columns):
+            twice = max(columns, key=columns.count)
             raise SpanftError(f"The header of {source} has {shown(twice)} twice.")
         line = reader.line_num + 1
         for cells in reader:
@@ -152,6 +153,8 @@ def _delimiter_of(line: str, n_columns: int) -> str:
 
 def _row_of_cells(place: str, cells: list[Any], columns: list[str]) -> Row:
     n_columns, problem = len(columns), ""
+    while len(cells) > n_columns and not cells[-1]:
+        cells.pop()
     if len(cells) != n_columns:
         problem = (
             f"has {counted(len(cells), 'cell')}, but the table has "

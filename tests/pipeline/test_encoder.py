@@ -257,6 +257,12 @@ def test_a_step_that_waits_for_a_head_is_taken_before_a_prediction(bert):
     settings = {"annotates": ["span_segmenter"], "exclude": ["tagger"]}
     nlp.update(examples_of(nlp), sgd=Adam(0.01), **settings)
     assert_close(answers([nlp(TEXTS[0])]), answers(nlp.pipe(TEXTS[:1])))
+    nlp.update(examples_of(nlp), sgd=Adam(0.01), **settings)
+    with pytest.raises(SpanftError, match=r"call finish_batch\(\)"):
+        nlp.update(examples_of(nlp), **FROZEN)
+    nlp.update(examples_of(nlp), sgd=Adam(0.01), **settings)
+    nlp.get_pipe("transformer").finish_batch()
+    nlp.update(examples_of(nlp), **FROZEN)
 
 
 def test_each_weight_counts_once(bert):

@@ -86,16 +86,18 @@ def test_faster_categorizer_equals_spacys(n_tokens, seed):
         np.testing.assert_allclose(actual, expected, atol=1e-4)
 
 
-def test_any_other_reducer_is_left_to_spacy():
+def test_its_layers_are_those_of_spacy_and_other_reducers_are_left_to_it():
     tok2vec = Model("vectors", None, dims={"nO": WIDTH})
-    reducers = {
-        "mean_max": build_mean_max_reducer(4),
-        "extract_spans": boundary_attention_reducer(4),
-    }
-    for name, reducer in reducers.items():
-        model = span_categorizer(tok2vec, reducer, Linear())
-        assert model.layers[1].name == name
-        assert model.get_ref("reducer") is reducer
+    for reducer in (boundary_attention_reducer(4), build_mean_max_reducer(4)):
+        spacys, ours = (
+            build(tok2vec, reducer, Linear(2, 4))
+            for build in (build_spancat_model, span_categorizer)
+        )
+        is_faster = reducer.name.startswith("reduce_last")
+        assert (spacys._func is not ours._func) == is_faster
+        # The weights of either can be loaded by the other.
+        ours.from_dict(spacys.to_dict())
+        assert ours.get_ref("reducer") is reducer
 
 
 @given(

@@ -312,7 +312,7 @@ class TestResume:
         record = output / "pretraining.json"
         record.write_text(record.read_text().replace(str(text), str(other)))
         printed = train(model, other, output, *LONG, ok=False)
-        assert "was begun with digests = " in printed.stderr
+        assert "The text or the dictionary of the training" in printed.stderr
         shutil.copy(whole[0] / "pretraining.json", record)
         for source in (output, output / CHECKPOINTS / "checkpoint-11"):
             printed = train(source, text, output, "--overwrite", ok=False)

@@ -138,6 +138,10 @@ def test_tables_that_are_refused(content, columns, message):
 
 def test_a_column_without_a_name_is_neither_a_text_nor_twice_there():
     Path("x.csv").write_text(",text,kind,,\n0,One a,x,,\n1,One b,y,,\n2,One c,x,,\n")
+    assert [*next(read_table("x.csv")).cells] == ["", "text", "kind"]
+    Path("y.csv").write_text(",,text\n0,1,One a\n")
+    with pytest.raises(SpanftError, match="has '' twice"):
+        next(read_table("y.csv"))
     expected = {"text": "text", "label": "kind"}
     usual = {"text_pair": ""}  # of a pair, whose columns are not known
     assert find_columns("x.csv", usual=usual, answer="label") == expected

@@ -185,7 +185,8 @@ class EncoderListener(Model[list[Doc], DocRows]):
             raise SpanftError(
                 f"A component that listens to the encoder {self.upstream_name!r} was "
                 "given other Docs than the encoder, or other tokens. Update both in "
-                "one nlp.update, and retokenize before the encoder."
+                "one nlp.update, and retokenize before the encoder. If it was left out "
+                "of the last update, call finish_batch() of the encoder's component."
             )
         return rows, backprop
 
