@@ -247,7 +247,8 @@ def test_a_head_is_copied_without_its_encoder(bert):
     ):
         (listener,) = (x for x in model.walk() if isinstance(x, EncoderListener))
         assert listener.encoder is shared
-    assert copied.get_pipe("transformer").model is not encoder.model
+    other = copied.get_pipe("transformer")
+    assert other.shared.model is other.model is not encoder.model
     assert_close(answers(copied.pipe(TEXTS)), answers(nlp.pipe(TEXTS)))
     assert len(encoder.listeners) == 2
 
