@@ -69,7 +69,7 @@ ARMS: dict[str, Any] = {
     "bilou_ner": ("bilou_ner_spanft", THAWED, (5, 10), (3, 9)),
     "spancat": (
         *("spancat_spanft", {"components.spancat.suggester": SUGGESTER, **THAWED}),
-        *((7, 19), (7, 9)),
+        *((8, 20), (8, 10)),
     ),
 }
 
