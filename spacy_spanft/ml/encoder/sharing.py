@@ -116,12 +116,13 @@ class SharedEncoder:
     def _known(self, doc: Doc) -> Known | None:
         """Return the vectors of a Doc, unless it was read or retokenized since."""
         unread = self._unread.get(doc)
-        is_known = unread is not None and unread.tokens == _tokens_of(doc)
-        return unread.known if unread is not None and is_known else None
+        if unread is None or unread.tokens != _tokens_of(doc):
+            return None
+        return unread.known
 
     def _take(self, doc: Doc) -> Known | None:
         known, unread = self._known(doc), self._unread.pop(doc, None)
-        if known is not None and unread is not None and unread.n_readers > 1:
+        if known and unread and unread.n_readers > 1:
             self._unread[doc] = unread._replace(n_readers=unread.n_readers - 1)
         return known
 
