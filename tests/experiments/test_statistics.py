@@ -83,7 +83,7 @@ def test_one_text_or_one_run_shows_nothing():
 
 def test_equal_differences_of_runs_prove_as_little_if_they_are_rounded():
     """In binary, 0.7 - 0.6 is not 0.8 - 0.7."""
-    noise = np.random.default_rng(0).normal(0, 0.1, (500, 1)) * [1, -0.5]
+    noise = np.random.default_rng(0).normal(0, 0.4, (500, 1)) * [1, -0.5]
     ps = []
     for first, second in (([0.5, 0.5], [0.6, 0.6]), ([0.6, 0.7], [0.7, 0.8])):
         one = Scores(np.array(first), np.tile(first, (500, 1)), 10, seeds=(0, 1))
