@@ -149,9 +149,14 @@ def tokenizer_of(config: Config) -> Language:
 
 def table_columns(config: Mapping[str, Any], part: str = "dev") -> dict[str, str]:
     """Return the columns that a config reads of tables."""
-    block = config.get("corpora", {}).get(part) or {}
-    block = block.get("corpus", block)  # of which the dev data is a part
+    block = corpus_block(config, part)
     return {name: block[name] for name in SETTINGS if block.get(name)}
+
+
+def corpus_block(config: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """Return the block that reads the data of which "train" or "dev" may be a part."""
+    block = config.get("corpora", {}).get(part) or {}
+    return dict(block.get("corpus", block))
 
 
 def guess_columns(

@@ -11,7 +11,14 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import registry
 
-from ..configs.sources import DOCBINS, SETTINGS_OF, data_format, refuse, table_columns
+from ..configs.sources import (
+    DOCBINS,
+    SETTINGS_OF,
+    corpus_block,
+    data_format,
+    refuse,
+    table_columns,
+)
 from ..configs.templates import CLASSIFIERS, REGRESSOR, TOKEN_HEADS
 from ..errors import SpanftError, reported, shown
 from ..training.readers.entities import CONLL_ENDING
@@ -92,8 +99,7 @@ def readers_of(config: Config, data: Data) -> dict[str, dict[str, Any]]:
     for split, file in data.files.items():
         reader = {"@readers": DOCBINS, "path": f"${{paths.{split}}}"}
         if file.suffix != ".spacy":
-            block = config.get("corpora", {}).get(split) or {}
-            block = block.get("corpus", block)  # of which the dev data is a part
+            block = corpus_block(config, split)
             if block.get("@readers") == _TABLE_CORPUS:
                 reader |= {k: v for k, v in block.items() if k not in _NOT_COLUMNS}
             reader |= {"@readers": _TABLE_CORPUS, **data.columns}
@@ -143,8 +149,7 @@ def corpus_of(
     if kind == "docbins":
         refuse(typed.keys(), shown(data))
         return None
-    block = config.get("corpora", {}).get(split) or {}
-    block = block.get("corpus", block)  # of which the dev data is a part
+    block = corpus_block(config, split)
     reader = block.get("@readers", DOCBINS)
     if reader not in _OURS:
         refuse(typed.keys(), f"the reader {reader}")

@@ -10,6 +10,7 @@ from thinc.api import Model
 from thinc.layers.chain import init
 from thinc.types import Floats2d, Ragged
 
+from .alignment import ranges
 from .layers.sequences import Layer, Pooling, matmul, upload
 
 # A candidate is as many rows of spaCy's reducer as it has tokens, and several of them
@@ -120,7 +121,5 @@ def _locate(ops: Any, tokens: Ragged, spans: Ragged) -> list[Any]:
     offsets = np.repeat(np.cumsum(of_docs) - of_docs, n_spans)
     first, end = pairs[:, 0] + offsets, pairs[:, 1] + offsets
     lengths = end - first
-    before = np.cumsum(lengths) - lengths
     member_of = np.repeat(np.arange(len(pairs)), lengths)
-    members = np.arange(len(member_of)) + (first - before)[member_of]
-    return upload(ops, first, end - 1, lengths, members, member_of)
+    return upload(ops, first, end - 1, lengths, ranges(first, lengths), member_of)

@@ -25,7 +25,6 @@ from ...errors import SpanftError
 from ..alignment import (
     Encoding,
     Ints,
-    encoding_of_tokens,
     ranges,
     real_rows,
     rows_of_windows,
@@ -52,7 +51,6 @@ NAME = "hf_encoder"
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 # What a micro-batch costs beside its rows, in rows: a GPU is slow to start.
 _OVERHEAD = {"cpu": 48.0, "cuda": 4096.0}
-_NOTHING = encoding_of_tokens(0)._replace(windows=np.zeros(0, np.int64), width=0)
 
 
 def huggingface_encoder(
@@ -292,7 +290,7 @@ def forward(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
     size, overlap = shim.window
     windows = cut_windows(docs, encoder.tokenizer, size, overlap, separator)
     pairs = zip(docs, windows, strict=True)
-    encodings = [encoding_of(doc, ws) if len(doc) else _NOTHING for doc, ws in pairs]
+    encodings = [encoding_of(doc, ws) for doc, ws in pairs]
     sizes = [encoding.width * len(encoding.windows) for encoding in encodings]
     starts = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
     cls = _rows_of_texts(encoder, settings.text_row, windows, encodings)
