@@ -132,8 +132,7 @@ def _dataset_block(config: Config, task: str, part: str) -> dict[str, Any]:
 def read_data(config: Config, part: str) -> Iterator[Example]:
     """Read the data of "train", of which nothing is held out here, or of "dev"."""
     plain = interpolated(config)
-    block = plain["corpora"][part]
-    block = block.get("corpus", block)
+    block = corpus_block(plain, part)
     if block["@readers"] == DOCBINS:  # which spaCy has not filled in yet
         corpus: Any = DocBins(block["path"])
     else:

@@ -289,8 +289,7 @@ def forward(model: ToRows, docs: list[Doc], is_train: bool) -> Encoded:
         warn_of_single(shim, docs, separator)
     size, overlap = shim.window
     windows = cut_windows(docs, encoder.tokenizer, size, overlap, separator)
-    pairs = zip(docs, windows, strict=True)
-    encodings = [encoding_of(doc, ws) for doc, ws in pairs]
+    encodings = list(map(encoding_of, docs, windows))
     sizes = [encoding.width * len(encoding.windows) for encoding in encodings]
     starts = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
     cls = _rows_of_texts(encoder, settings.text_row, windows, encodings)
