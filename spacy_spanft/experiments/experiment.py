@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from spacy.pipeline import TextCategorizer
+from spacy.util import load_model_from_config
 from srsly import read_json
 
-from ..configs.sources import tokenizer_of
 from ..configs.templates import interpolated
 from ..errors import SpanftError, visible
 from ..util.gpu import CPU
 from .comparison import Comparison, compare
+from .metrics import metric_of
 from .plan import MODEL, RESULT, Run
 from .report import report
 from .running import Failure, run_matrix
@@ -84,7 +86,7 @@ def _compare(
 
 
 def checked_data(folders: Sequence[Path], runs: Sequence[Run]) -> list[Data]:
-    """Return the data of tasks whose test data can be read; warn of training texts."""
+    """Return the data of tasks that can be measured; warn of training texts."""
     tasks = list(map(find_data, folders))
     for task in tasks:
         if not task.tests:
@@ -92,8 +94,14 @@ def checked_data(folders: Sequence[Path], runs: Sequence[Run]) -> list[Data]:
                 f"There is no test data in {str(task.folder)!r}, such as test.csv."
             )
         config = interpolated(next(run.config for run in runs if run.task == task.name))
-        nlp, train = tokenizer_of(config), str(task.files["train"])
-        texts = {x.reference.text for x in read_examples(nlp, train, config, "train")}
+        nlp = load_model_from_config(config, auto_fill=True)
+        train = list(read_examples(nlp, str(task.files["train"]), config, "train"))
+        labels = sorted({label for each in train for label in each.reference.cats})
+        for _, component in nlp.pipeline:
+            if isinstance(component, TextCategorizer):
+                component.cfg["labels"] = labels  # as training will find them
+        metric_of(nlp, task.metric, task.positive_label, str(task.folder))
+        texts = {each.reference.text for each in train}
         for path in task.tests:
             examples = read_examples(nlp, str(path), config)
             if n_shared := sum(each.reference.text in texts for each in examples):

@@ -80,8 +80,8 @@ def metric_of(
         )
     if name not in metrics:
         raise SpanftError(
-            f"{path!r} has no metric {name!r} to be compared by. Choose with --metric, "
-            f"one of: {', '.join(metrics)}."
+            f"{path!r} has no metric {name!r} to be compared by. Choose one of: "
+            f"{', '.join(metrics)}."
         )
     if positive is not None and name != "cats_f1":
         raise SpanftError(

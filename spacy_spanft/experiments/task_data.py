@@ -20,7 +20,7 @@ from ..configs.sources import (
     table_columns,
 )
 from ..configs.templates import CLASSIFIERS, REGRESSOR, TOKEN_HEADS
-from ..errors import SpanftError, reported, shown
+from ..errors import SpanftError, meant, reported, shown
 from ..training.readers.entities import CONLL_ENDING
 from ..training.readers.rows import DocBins
 from ..util.columns import TEXTS, Answer, find_columns
@@ -87,8 +87,11 @@ def find_data(folder: str | Path) -> Data:
     columns = facts.get("columns", {}) if isinstance(facts, dict) else None
     if not isinstance(columns, dict):
         raise SpanftError(f"{path} or its columns are no JSON object in braces.")
-    # Other keys are for people.
-    facts = {key: facts[key] for key in Data._field_defaults if facts.get(key)}
+    known = Data._field_defaults
+    for key in facts.keys() - known:  # others are for people, unless one is misspelled
+        if hint := meant(key, known):
+            raise SpanftError(f"{path} has the unknown key {key!r}.{hint}")
+    facts = {key: facts[key] for key in known if facts.get(key)}
     needed = {split: files.pop(split) for split in ("train", "dev")}
     return Data(needed, list(files.values()), **facts)
 

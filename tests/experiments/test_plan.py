@@ -25,6 +25,7 @@ from ..tiny import save_encoder
 from .matrix_place import BASE, NLP, SPANS, plan, save_docs
 
 ONE_ARM = f"{{a: {{{BASE}}}}}"
+TEST = {"test.csv": "text,label\nsome text,A\n"}
 
 
 def test_arms_change_only_their_settings(place):
@@ -241,6 +242,9 @@ def test_mistakes_in_arms_are_found_before_the_training(place, arms, expected):
         ({"task.json": "{"}, r"task\.json is not JSON: "),
         ({"task.json": "[1]"}, r"task\.json or its columns are no JSON object"),
         ({"task.json": '{"columns": ["a"]}'}, "or its columns are no JSON object"),
+        ({"task.json": '{"metrics": "x"}'}, "key 'metrics'. Is 'metric' meant"),
+        (TEST | {"task.json": '{"metric": "x"}'}, "data/one' has no metric 'x'"),
+        (TEST | {"task.json": '{"positive_label": "x"}'}, "has no label 'x', but"),
     ],
 )
 def test_mistakes_in_data_are_found_before_the_training(place, files, expected):

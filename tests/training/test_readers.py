@@ -158,7 +158,7 @@ def test_folders_of_spacys_files(nlp, tmp_path, monkeypatch):
     assert read(table_corpus(tmp_path), nlp) == [(text, {"x": 1.0}) for text in "abc"]
     (tmp_path / "a.spacy").write_bytes(b"nothing")
     with pytest.raises(SpanftError, match=r"a\.spacy' cannot be read: it is no DocBin"):
-        list(table_corpus(tmp_path / "a.spacy")(nlp))
+        list(table_corpus(tmp_path)(nlp))
     monkeypatch.setattr(nlp, "max_length", 0)
     with pytest.raises(SpanftError, match=r"c\.spacy' cannot be read: \[E088\]"):
         list(table_corpus(tmp_path / "deep/c.spacy")(nlp))

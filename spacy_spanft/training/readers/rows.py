@@ -31,9 +31,10 @@ class DocBins(Corpus):
 
     def read_docbin(self, vocab: Vocab, locs: Iterable[str | Path]) -> Iterator[Doc]:
         """Read the Docs."""
-        message = f"{shown(str(self.path))} cannot be read: it is no DocBin, or damaged"
-        with reported(message, Exception):  # zlib and msgpack raise various ones
-            yield from super().read_docbin(vocab, locs)
+        for path in locs:  # of a folder, too
+            message = f"{shown(str(path))} cannot be read: it is no DocBin, or damaged"
+            with reported(message, Exception):  # zlib and msgpack raise various ones
+                yield from super().read_docbin(vocab, [path])
 
 
 def rows_from_dataset(
@@ -61,7 +62,8 @@ def cell_of(row: Row, setting: str, column: str) -> Any:
             f"There is no column {shown(column)} in {where}. It has: "
             f"{listed(row.cells)}. Name the right one: {setting} = in a config, "
             f'--{setting.replace("_", "-")} of a command, or "columns" in a task.json. '
-            "If only some rows lack it, skip them: --incomplete skip."
+            "If only some rows lack it, remove them, or skip them where a command has "
+            "--incomplete skip."
         )
     return row.cells[column]
 
