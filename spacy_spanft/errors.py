@@ -80,9 +80,9 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def meant(name: str, known: Collection[str]) -> str:
+def meant(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
     """Return the question whether a known name was meant, if one is similar."""
-    near = get_close_matches(name, known, 1)
+    near = get_close_matches(name, known, 1, cutoff)
     return f" Is {near[0]!r} meant?" if near else ""
 
 

@@ -24,7 +24,7 @@ from sources import from_files, from_hub, no_dataset
 from tasks import TASKS, WHOLE, Task
 
 from spacy_spanft.cli.util import short_errors
-from spacy_spanft.errors import SpanftError, shown
+from spacy_spanft.errors import SpanftError
 
 MAX_DEV = 2_000
 # What is trained on each kind, as `spanft init --pipeline` calls it.
@@ -121,15 +121,10 @@ def prepare(
 
 def make_nlp(task: Task, lang: str) -> Any:
     """Make a pipeline that cuts texts into tokens as the trained ones will do."""
-    import spacy
+    from spacy_spanft.util.pipelines import blank
 
     pair_tokenizer = {"nlp": {"tokenizer": {"@tokenizers": PAIR_TOKENIZER}}}
-    try:
-        is_pair = task.kind in ("pair", "score")
-        return spacy.blank(lang, config=pair_tokenizer if is_pair else {})
-    except ImportError as error:
-        expected = "the code of a language that spaCy knows, such as 'en'"
-        raise SpanftError(f"lang is {shown(lang)}, but must be {expected}.") from error
+    return blank(lang, pair_tokenizer if task.kind in ("pair", "score") else {})
 
 
 def docs_of(examples: Iterator[Any], part: str) -> list[Any]:

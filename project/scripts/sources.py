@@ -63,7 +63,7 @@ def from_files(
 def no_dataset(name: str, task: Task, error: SpanftError) -> str:
     """Say what to do where there is no network."""
     return (
-        f"{first_line(error).removesuffix('.')}. Where the data of {name} cannot be "
+        f"{str(error).removesuffix('.')}. Where the data of {name} cannot be "
         "downloaded, name a folder that has it: --data-dir FOLDER, with "
         f"{names_of_files(task)} in it or in FOLDER/{task.folders[0]}."
     )
@@ -99,12 +99,11 @@ def find_files(name: str, task: Task, folder: Path) -> dict[str, Path]:
             paths = {part: place / file for part, file in files.items()}
             if all(path.is_file() for path in paths.values()):
                 return paths
-    message = (
+    raise SpanftError(
         f"The data of {name} is not in {shown(str(folder))}. Looked for "
         f"{names_of_files(task)}, in "
         f"{' and '.join(repr(str(place)) for place in folders)}."
     )
-    raise SpanftError(message)
 
 
 def names_of_files(task: Task) -> str:
@@ -125,14 +124,8 @@ def layout_of(name: str, task: Task, path: Path) -> Layout:
         if fits:
             return layout
     known = [filter(None, layout[:3]) for layout in task.layouts if not layout.header]
-    message = (
+    raise SpanftError(
         f"{shown(str(path))} has the columns {', '.join(map(repr, there)) or 'none'}, "
         f"but for {name} must have "
         f"{', or '.join(', '.join(map(repr, names)) for names in known)}."
     )
-    raise SpanftError(message)
-
-
-def first_line(error: Exception) -> str:
-    """Cut off the advice behind a message, which is not about this command."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

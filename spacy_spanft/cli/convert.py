@@ -57,8 +57,7 @@ def convert_cli(
     of_table = typed | of_rows | given(labels=labels, header=header)
     how: Any = {"errors": errors, "encoding": encoding}
     columns: dict[str, str] = {}
-    is_guess = not (format or typed)
-    is_conll = is_guess and data_format(input_path) == "entities"
+    is_conll = not (format or typed) and data_format(input_path) == "entities"
     if is_conll or format == "conll":
         refuse(of_table.keys(), shown(input_path))
         how |= {"gold_tokens": gold_tokens, "spans_key": spans_key}

@@ -125,9 +125,13 @@ def _file_of(data: Data, path: Path) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON has for a number or an array of NumPy, or else its text."""
+    """Return what JSON has for a value of NumPy or pandas or a set, or its text."""
     if isinstance(value, bytes):
         raise SpanftError(f"A row has bytes, {shown(value)}. Decode them to text.")
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+        return None
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 

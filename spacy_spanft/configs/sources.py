@@ -119,7 +119,9 @@ def data_format(path: str) -> Literal["dataset", "entities", "docbins", "table"]
 
 
 def _dataset_block(config: Config, task: str, part: str) -> dict[str, Any]:
-    name, _, configuration = config["paths"][part].partition(":")
+    name, configuration = config["paths"][part], ""
+    if not Path(name).exists():
+        name, _, configuration = name.partition(":")
     config["paths"][part] = name
     table = dict(config["corpora"][part])
     block = {"name": table.pop("path"), "config": configuration or None}
@@ -149,7 +151,10 @@ def tokenizer_of(config: Config) -> Language:
 def table_columns(config: Mapping[str, Any], part: str = "dev") -> dict[str, str]:
     """Return the columns that a config reads of tables."""
     block = corpus_block(config, part)
-    return {name: block[name] for name in SETTINGS if block.get(name)}
+    names = {name: block[name] for name in SETTINGS if block.get(name)}
+    if "score" in names:  # spaCy fills in the default name of the label
+        names.pop("label", None)
+    return names
 
 
 def corpus_block(config: Mapping[str, Any], part: str) -> dict[str, Any]:
@@ -209,11 +214,13 @@ def _task_of_docs(path: str, lang: str) -> str:
     examples = islice(DocBins(path)(spacy.blank(lang)), _N_DOCS)
     docs = [example.reference for example in examples]
     if any(doc.cats for doc in docs):
+        is_pair = any(SEPARATOR in doc.text for doc in docs)
         if all(set(doc.cats) <= {SCORE} for doc in docs):
-            is_pair = any(SEPARATOR in doc.text for doc in docs)
             return "score" if is_pair else "text_score"
         n_labels = {sum(value == 1 for value in doc.cats.values()) for doc in docs}
-        return "textcat" if n_labels == {1} else "textcat_multilabel"
+        if n_labels != {1}:
+            return "textcat_multilabel"
+        return "pair" if is_pair else "textcat"
     if any(doc.ents for doc in docs):
         return "bilou_ner"
     if any(doc.spans for doc in docs):

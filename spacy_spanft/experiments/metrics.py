@@ -85,8 +85,8 @@ def metric_of(
         )
     if positive is not None and name != "cats_f1":
         raise SpanftError(
-            f"The metric of {path!r} is {name}, which has no positive label. Use "
-            "--metric cats_f1, or omit --positive-label."
+            f"The metric of {path!r} is {name}, which has no positive label. Choose "
+            "cats_f1, or leave out the positive label."
         )
     return metrics[name]
 

@@ -89,7 +89,7 @@ def find_data(folder: str | Path) -> Data:
         raise SpanftError(f"{path} or its columns are no JSON object in braces.")
     known = Data._field_defaults
     for key in facts.keys() - known:  # others are for people, unless one is misspelled
-        if hint := meant(key, known):
+        if hint := meant(key, known, 0.8):
             raise SpanftError(f"{path} has the unknown key {key!r}.{hint}")
     facts = {key: facts[key] for key in known if facts.get(key)}
     needed = {split: files.pop(split) for split in ("train", "dev")}
@@ -125,14 +125,20 @@ def read_examples(
     check_data(data)
     block = corpus_of((config or nlp.config).interpolate(), data, split, columns)
     corpus = DocBins(data) if block is None else registry.resolve({"x": block})["x"]
-    exclusive = [x for x in nlp.pipe_names if nlp.get_pipe_meta(x).factory == "textcat"]
-    known = {label for name in exclusive for label in nlp.pipe_labels[name]}
-    example = None
+    labels: dict[str, set[str]] = {"textcat": set(), "textcat_multilabel": set()}
+    for name in nlp.pipe_names:
+        labels.get(nlp.get_pipe_meta(name).factory, set()).update(nlp.pipe_labels[name])
+    known, example = labels["textcat"], None
+    # A table has all labels of a text. spaCy's scorer leaves out those of no text.
+    is_table = block is not None and block["@readers"] == _TABLE_CORPUS
+    others = dict.fromkeys(labels["textcat_multilabel"] if is_table else (), 0.0)
     for example in corpus(nlp):
         cats = example.reference.cats
         if known and not any(cats.get(label) for label in known):
             # spaCy's scorer would take the first label that is known for the right one.
             example.reference.cats = {x: cats[x] for x in cats if x not in known}
+        if cats and others:
+            example.reference.cats = others | cats
         yield example
     if example is None:
         raise SpanftError(f"There are no rows in {data!r}.")

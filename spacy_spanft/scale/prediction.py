@@ -125,6 +125,8 @@ def predict(
     if target.suffix not in (".csv", ".jsonl", ".parquet"):
         raise SpanftError(f"{str(target)!r} must end in .csv, .jsonl or .parquet.")
     source, saved = find_source(model, input_path, **columns), read_saved(model)
+    if saved.folder.resolve() in target.resolve().parents:  # which would change it
+        raise SpanftError(f"{str(target)!r} is in the pipeline's folder. Name another.")
     if target.suffix == ".parquet" and source.how["format"] == "jsonl":
         raise SpanftError(
             "Columns of JSONL may have several types. Name a .jsonl or .csv output."

@@ -46,7 +46,7 @@ def push(
     """Upload a pipeline to the Hugging Face hub, in one commit.
 
     It gets a model card, unless its author wrote a README.md. Hidden files stay here,
-    and so do links, which could lead to anything.
+    and so do links, which could lead to anything; those of the pipeline are refused.
 
     model (str): The pipeline, by name or path.
     repo (str): The repository, USER/NAME, which is created if necessary.
@@ -57,8 +57,11 @@ def push(
     api, saved = HfApi(), read_saved(model)
     load(str(saved.folder), CPU)  # for the errors of what is damaged
     files: dict[str, bytes | Path] = {}
+    own = {"config.cfg", "meta.json", "tokenizer", "vocab", *saved.components}
     for path in sorted(saved.folder.rglob("*")):
         name = path.relative_to(saved.folder).as_posix()
+        if path.is_symlink() and name.partition("/")[0] in own:
+            raise SpanftError(f"{str(path)!r} is a link. Push a copy without links.")
         is_plain = path.is_file() and not path.is_symlink()
         if is_plain and "/." not in f"/{name}":
             files[name] = path

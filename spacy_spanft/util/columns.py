@@ -160,14 +160,14 @@ def _ask(setting: str, names: Sequence[str], source: str, option: str) -> Spanft
     if not names:
         return SpanftError(f"{source} has no column for the {setting}, only texts.")
     which = f"Which column of {source} holds the {setting}: {listed(names)}?"
-    return SpanftError(f"{which} Name it with --{option}.")
+    return SpanftError(f"{which} Name it with --{option} (or in task.json: columns).")
 
 
 def _no_header(source: str, name: str, reason: str) -> SpanftError:
     return SpanftError(
         f"The first line of {source} is not a header but data: {shown(name)} {reason}. "
-        "Add a line with the names of the columns. If it has them, pass --text and "
-        "--label."
+        "Add a line with the names of the columns. If it has them, pass --text (and "
+        "--label, where a command has it)."
     )
 
 

@@ -183,16 +183,18 @@ def _parquet_rows(path: str | Path, only: Sequence[str] | None) -> Iterator[Row]
     import pyarrow as pa
     from pyarrow import parquet
 
-    number = 0
     message = f"{shown(str(path))} cannot be read as a Parquet file"
     kinds = pa.ArrowException, OSError
     with reported(message, *kinds), parquet.ParquetFile(path) as file:
         names = file.schema_arrow.names
+        if len({*names}) < len(names):  # a dict would have the last of them
+            twice = max(names, key=names.count)
+            raise SpanftError(f"{shown(str(path))} has the column {twice!r} twice.")
         columns = None if only is None else [x for x in only if x in names]
-        for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns):
-            for cells in batch.to_pylist():
-                number += 1
-                yield Row(f"Row {number}", cells)
+        batches = file.iter_batches(_ROWS_AT_ONCE, columns=columns)
+        rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+        for number, cells in enumerate(rows, 1):
+            yield Row(f"Row {number}", cells)
 
 
 def load_split(name: str, config: str | None, split: str, streaming: bool) -> Any:

@@ -4,6 +4,7 @@ import math
 from datetime import date
 
 import numpy as np
+import pandas as pd
 import pytest
 import spacy
 import srsly
@@ -42,15 +43,18 @@ def test_rows_train_what_the_commands_train(bert, tmp_path, monkeypatch):
 def test_other_forms_of_data(bert, tmp_path):
     rows = [{"body": text, "kind": np.int64(label == "A")} for text, label in ROWS]
     rows[0] |= {"on": date(2026, 1, 2), "vector": np.ones(2)}
-    rows.append({"body": math.nan, "kind": 1})
+    rows += [{"body": "good", "kind": pd.NA}, {"body": math.nan, "kind": 1}]
     how = {"columns": {"text": "body"}, "label": "kind", "spans": False}
     how["incomplete"] = "skip"
     dev = [{"body": "good", "kind": 1}, {"body": "bad", "kind": 0}]
     how |= {"transformer": bert, "overrides": QUICK}
-    with pytest.warns(UserWarning, match="left out: 1 of 21"):
+    with pytest.warns(UserWarning, match="left out: 2 of 22"):
         nlp = train(iter(rows), dev=dev, **how)
     assert nlp.pipe_names == ["transformer", "textcat"]
     assert set(nlp("a film").cats) == {"0", "1"}
+    rows = [{"text": text, "label": {"x", label}} for text, label in ROWS]
+    nlp = train(rows, spans=False, transformer=bert, overrides=QUICK)
+    assert set(nlp("a film").cats) == {"A", "B", "x"}
 
 
 def test_wrong_data_and_settings_are_refused(bert, tmp_path):

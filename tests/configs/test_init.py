@@ -315,6 +315,7 @@ def test_entities_from_columns_and_offsets():
     [
         ({"cats": {"x": 1.0, "y": 0.0}}, "textcat"),
         ({"cats": {"x": 1.0, "y": 1.0}}, "textcat_multilabel"),
+        ({"cats": {"x": 1.0}, "words": ["a", "[SEP]", "b"]}, "pair"),
         ({"cats": {"score": 0.3}}, "text_score"),
         ({"cats": {"score": 0.3}, "words": ["a", "[SEP]", "b"]}, "score"),
         ({"ents": ["B-LOC", "O"]}, "bilou_ner"),
@@ -350,15 +351,16 @@ def test_long_texts():
     assert model["tokenizer_config"]["model_max_length"] == 512
 
 
-def test_a_dataset():
-    Path("films").mkdir()
+@pytest.mark.parametrize("name", ["films", "films:2026"])
+def test_a_dataset(name):
+    Path(name).mkdir()
     head = "---\nconfigs:\n- config_name: films\n  data_files:\n"
     for split in ("train", "validation"):
         rows = [{**row, "text": f"{split} {i}"} for i, row in enumerate(texts(6))]
-        write(f"films/{split}.jsonl", rows)
+        write(f"{name}/{split}.jsonl", rows)
         head += f"  - split: {split}\n    path: {split}.jsonl\n"
-    Path("films/README.md").write_text(f"{head}---\n")
-    init("x.cfg", "--train", "films", "--dev", "films")
+    Path(name, "README.md").write_text(f"{head}---\n")
+    init("x.cfg", "--train", name, "--dev", name)
     for part, split in (("train", "train"), ("dev", "validation")):
         assert [doc.text for doc in corpus(part)] == [f"{split} {i}" for i in range(6)]
 

@@ -183,7 +183,7 @@ def test_data_and_predictions_that_do_not_fit(
         (["right0", "nowhere"], "config.cfg, and no such package is installed."),
         (["right0", "run"], "installed. Is 'run/model-best' meant?"),
         (["right0", "test.tsv"], "no such folder with meta.json and config.cfg"),
-        (["a=right0", "b=right1", "b=right1"], "'b' has the same run twice"),
+        (["a=right0", "b=right1", "b=right1/"], "'b' has the same run twice"),
     ],
 )
 def test_errors_come_before_anything_is_measured(folder, monkeypatch, args, expected):

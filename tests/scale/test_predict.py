@@ -225,6 +225,7 @@ def test_pairs(tmp_path):
         ("in.txt", b"a\n", {"output": "out.tsv"}, "must end in .csv, .jsonl or"),
         ("in.txt", b"a\n", {"output": "there.jsonl"}, "already exists.*--force"),
         ("in.jsonl", b'{"text": "a"}', {"output": "in.jsonl"}, "both read and written"),
+        ("in.txt", b"a\n", {"output": "MODEL/o.csv"}, "is in the pipeline's folder"),
     ],
 )
 def test_wrong_inputs_leave_nothing_behind(
@@ -236,8 +237,9 @@ def test_wrong_inputs_leave_nothing_behind(
         (tmp_path / source).write_bytes(data)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     settings = {"output": "out.jsonl", **how}
+    output = settings.pop("output").replace("MODEL", str(model))
     with pytest.raises(SpanftError, match=message):
-        predict(str(model), source, settings.pop("output"), **settings)
+        predict(str(model), source, output, **settings)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 

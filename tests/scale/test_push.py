@@ -83,6 +83,9 @@ def test_an_authors_readme_is_kept_and_hidden_files_and_links_stay_here(hub, tmp
     assert not any(name.startswith((".", "link")) for name in hub.repos[REPO])
     (model / "README.md").write_bytes(b"caf\xe9")
     assert "README.md is not UTF-8 text" in push(model, ok=False).stderr
+    (model / "textcat" / "model").rename(tmp_path / "weights")
+    (model / "textcat" / "model").symlink_to(tmp_path / "weights")
+    assert "textcat/model' is a link" in push(model, ok=False).stderr
 
 
 def test_what_is_to_be_private_is_never_where_anybody_sees_it(hub, model):

@@ -4,11 +4,18 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+import spacy
+from confection import Config
+from pyarrow import parquet
+from spacy.tokens import DocBin
 
 from spacy_spanft import NgramDictionary
 from spacy_spanft.configs import config_for_data
+from spacy_spanft.configs.sources import table_columns
 from spacy_spanft.errors import SpanftError
+from spacy_spanft.experiments.task_data import read_examples
 from spacy_spanft.util.columns import find_columns
 from spacy_spanft.util.tables import read_table
 
@@ -134,6 +141,9 @@ def test_tables_that_are_refused(content, columns, message):
     path.write_text(content)
     with pytest.raises(SpanftError, match=message):
         config_for_data(str(path), columns=columns)
+    parquet.write_table(pa.table([["t"], ["u"]], names=["a", "a"]), "x.parquet")
+    with pytest.raises(SpanftError, match=r"x\.parquet' has the column 'a' twice"):
+        next(read_table("x.parquet"))
 
 
 def test_a_column_without_a_name_is_neither_a_text_nor_twice_there():
@@ -194,6 +204,31 @@ def test_texts_that_are_empty_or_have_several_labels_are_counted(model):
     assert "several labels, of which textcat predicts one: 1" in done.stderr
     done = run("spanft", "segment", "--file", "t.jsonl")
     assert "Empty texts of 't.jsonl', which are left out: 1" in done.stderr
+
+
+def test_a_label_of_no_text_of_a_table_is_wrong_wherever_it_is_predicted():
+    nlp = spacy.blank("en")
+    textcat = nlp.add_pipe("textcat_multilabel")
+    for label in "abc":
+        textcat.add_label(label)
+    write("t.jsonl", [{"text": "one", "label": ["a"]}, {"text": "two", "label": ["b"]}])
+    (first, _) = read_examples(nlp, "t.jsonl")
+    assert first.reference.cats == {"a": 1.0, "b": 0.0, "c": 0.0}
+    doc = nlp.make_doc("one")
+    doc.cats = {"a": 1.0}
+    DocBin(docs=[doc]).to_disk("t.spacy")
+    assert [x.reference.cats for x in read_examples(nlp, "t.spacy")] == [{"a": 1.0}]
+
+
+def test_columns_of_a_config_with_scores_are_those_that_it_reads():
+    write("t.jsonl", [{"text": "one", "score": 1.5}])
+    block = {"@readers": "spacy-spanft.TableCorpus.v1", "path": None, "text": "text"}
+    corpora = {"dev": {**block, "label": "label", "score": "score"}}
+    config = Config({"corpora": corpora, "components": {}})
+    columns = table_columns(config)
+    assert columns == {"text": "text", "score": "score"}
+    (example,) = read_examples(spacy.blank("en"), "t.jsonl", config, columns=columns)
+    assert example.reference.cats == {"score": 1.5}
 
 
 def test_empty_texts_are_never_right(model):

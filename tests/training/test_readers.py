@@ -156,6 +156,7 @@ def test_folders_of_spacys_files(nlp, tmp_path, monkeypatch):
         DocBin(docs=docs).to_disk(path)
     (tmp_path / ".hidden").write_text("")
     assert read(table_corpus(tmp_path), nlp) == [(text, {"x": 1.0}) for text in "abc"]
+    assert len(read(table_corpus(tmp_path, limit=1), nlp)) == 1
     (tmp_path / "a.spacy").write_bytes(b"nothing")
     with pytest.raises(SpanftError, match=r"a\.spacy' cannot be read: it is no DocBin"):
         list(table_corpus(tmp_path)(nlp))

@@ -276,8 +276,9 @@ def _docs_of_offsets(
         elif spans_key is None:
             raise SpanftError(
                 f"{row.place} has spans that overlap, which entities cannot: "
-                f"{listed([span.text for span in spans])}. Read them for spancat, "
-                "with --pipeline spancat (spans_key in a config)."
+                f"{listed([span.text for span in spans])}. Read them for spancat: "
+                "init --pipeline spancat, convert --spans-key sc, or spans_key in a "
+                "config."
             )
         yield doc
     if widened:

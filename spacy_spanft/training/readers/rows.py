@@ -1,6 +1,7 @@
 """Rows of `datasets` datasets, spaCy's binary data, and the cells of any rows."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +28,8 @@ class DocBins(Corpus):
             check_exists(self.path)
         # Of a text that is too long for the pipeline.
         with reported(f"{shown(str(self.path))} cannot be read", ValueError):
-            yield from super().__call__(nlp)
+            # Of files that are read one by one, spaCy would count the limit anew.
+            yield from islice(super().__call__(nlp), self.limit or None)
 
     def read_docbin(self, vocab: Vocab, locs: Iterable[str | Path]) -> Iterator[Doc]:
         """Read the Docs."""
