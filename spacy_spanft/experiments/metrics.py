@@ -212,6 +212,7 @@ def _all_labels(
     for example in examples:
         both = (example.reference.cats, example.predicted.cats)
         gold, guess = (best_label(cats, labels) for cats in both)
+        gold = gold if any(both[0].values()) else ""
         if not gold or not example.predicted.text.strip():
             guess = ""
         for name in (gold, guess):

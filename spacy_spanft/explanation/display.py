@@ -104,7 +104,8 @@ def _title(reasons: Reasons) -> str:
 
 
 def _nothing(explanation: Explanation) -> str:
-    missing = "entities or spans" if len(explanation.doc) else "text"
+    is_text = explanation.spans is None or not len(explanation.doc)
+    missing = "text" if is_text else "entities or spans"
     return f"No {missing} in {shown(explanation.doc.text)}"
 
 

@@ -179,7 +179,9 @@ class Explanation(NamedTuple):
         """
         spans = [None] if self.spans is None else self.spans
         reasons = []
-        for span in spans if len(self.doc) else []:
+        # White space may have no wordpiece of its own to share a score among.
+        is_bare = self.spans is None and not any(x.text for x in self.trace(None).parts)
+        for span in [] if is_bare else spans:
             name, other = label or self._predicted(span), against
             if other is None or (label is None and other == name):
                 other = self.rival(name, span)

@@ -9,13 +9,11 @@ gradient, except that the weights of an attention and the scale of a layer norm 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from thinc.api import Model
 from thinc.types import Ragged
 
 from ..errors import SpanftError
-from ..ml.layers.pooling import attention_weights
-from ..ml.layers.sequences import upload
+from ..ml.layers.pooling import attend
 
 
 def cannot_explain(layer: str) -> SpanftError:
@@ -72,9 +70,8 @@ def _gradient(layer: Model[Any, Any], X: Any, D: Any) -> Any:
 
 
 def _attention_sum(layer: Model[Any, Any], X: Any, D: Any) -> Any:
-    lengths = layer.ops.to_numpy(X.lengths)
-    (owners,) = upload(layer.ops, np.repeat(np.arange(len(lengths)), lengths))
-    return D[:, owners] * attention_weights(layer, X)
+    _, weights, owners, _ = attend(layer, X)
+    return D[:, owners] * weights
 
 
 def _layer_norm(layer: Model[Any, Any], X: Any, D: Any) -> Any:

@@ -104,7 +104,8 @@ def align_pieces(
     """Return the rows of each piece of a Doc.
 
     Each row is in one piece at most: the first token that has it keeps it, and of
-    windows that overlap the first counts. Pieces without any row are left out.
+    windows that overlap the one with most of a token counts. Pieces without any row are
+    left out.
 
     encoding (Encoding): The rows of the Doc's tokens.
     spans (Ints): Disjoint spans in order, (n_spans, 2).
@@ -114,12 +115,12 @@ def align_pieces(
     """
     token = np.repeat(np.arange(len(encoding.n_rows)), encoding.n_rows)
     rows = encoding.rows
-    kept = _first_window(rows, encoding)
+    kept = _in_best_window(encoding)
     rows, token = rows[kept], token[kept]
     first = np.sort(np.unique(rows, return_index=True)[1])
     rows, token = rows[first], token[first]
     piece = piece_of_token(spans, len(encoding.n_rows))[token]
-    special = _special_rows(rows, encoding)
+    special = _special_rows(encoding)
     # A special row is a piece of its own, numbered after all others so far.
     n_pieces = int(piece.max(initial=-1)) + 1
     rows = np.concatenate([rows, special])
@@ -130,11 +131,11 @@ def align_pieces(
 def align_tokens(encoding: Encoding) -> tuple[Ints, Ints]:
     """Return the rows of each token of a Doc, and their number, (n_tokens,).
 
-    Of windows that overlap the first counts. A row that several tokens share is listed
-    for each of them; a token may have none.
+    Of windows that overlap the one with most of a token counts. A row that several
+    tokens share is listed for each of them; a token may have none.
     """
     n_tokens = len(encoding.n_rows)
-    kept = _first_window(encoding.rows, encoding)
+    kept = _in_best_window(encoding)
     token = np.repeat(np.arange(n_tokens), encoding.n_rows)[kept]
     return encoding.rows[kept], np.bincount(token, minlength=n_tokens)
 
@@ -151,16 +152,26 @@ def piece_of_token(spans: Ints, n_tokens: int) -> Ints:
     return np.cumsum(begins) - 1
 
 
-def _first_window(rows: Ints, encoding: Encoding) -> NDArray[np.bool_]:
-    """Return which rows are in the first window that has their token."""
-    window = rows // encoding.width
-    has_rows = encoding.n_rows > 0
-    starts = np.cumsum(encoding.n_rows) - encoding.n_rows
-    first = np.minimum.reduceat(window, starts[has_rows])
-    return window == np.repeat(first, encoding.n_rows[has_rows])
+def _in_best_window(encoding: Encoding) -> NDArray[np.bool_]:
+    """Return which rows are in the first of the windows that have most of their token.
+
+    A long word may begin at the end of a window, and be whole in the next one.
+    """
+    n_windows = max(1, len(encoding.windows))
+    if n_windows == 1:
+        return np.ones(len(encoding.rows), np.bool_)
+    token = np.repeat(np.arange(len(encoding.n_rows)), encoding.n_rows)
+    both = token * n_windows + encoding.rows // encoding.width
+    pairs, pair, n_rows = np.unique(both, return_inverse=True, return_counts=True)
+    is_start = np.diff(pairs // n_windows, prepend=-1) > 0
+    # More rows are better, and then an earlier window.
+    value = n_rows * n_windows - pairs % n_windows
+    best = np.maximum.reduceat(value, np.flatnonzero(is_start))
+    kept: NDArray[np.bool_] = (value == best[np.cumsum(is_start) - 1])[pair]
+    return kept
 
 
-def _special_rows(rows: Ints, encoding: Encoding) -> Ints:
+def _special_rows(encoding: Encoding) -> Ints:
     """Return the rows of no token: all in the first window, in others the last one.
 
     In a Doc of one window that is [CLS] and [SEP]. Of several windows, [CLS] counts
@@ -176,7 +187,6 @@ def _special_rows(rows: Ints, encoding: Encoding) -> Ints:
         # The end of the first window is not the end of the text.
         is_free[ends[0] - 1] = False
         is_free[ends[-1] - 1] = True
-    is_free[rows] = False
     is_free[encoding.rows] = False
     return np.flatnonzero(is_free)
 
@@ -189,8 +199,7 @@ def real_rows(encoding: Encoding) -> tuple[Ints, Ints]:
 
 def rows_of_windows(encoding: Encoding) -> Ints:
     """Return the rows that are not padding."""
-    bounds = zip(*real_rows(encoding), strict=True)
-    return np.concatenate([NO_SPANS[:, 0], *(np.arange(a, b) for a, b in bounds)])
+    return ranges(real_rows(encoding)[0], encoding.windows)
 
 
 def row_of_text(encoding: Encoding, is_cls: Callable[[int], bool]) -> int:
@@ -233,10 +242,8 @@ def ranges(starts: Ints, lengths: Ints) -> Ints:
 
 def encoding_of_tokens(n_tokens: int) -> Encoding:
     """Return the rows of an encoder that has one for each token, and no others."""
-    everything = np.arange(n_tokens)
-    ones = np.ones(n_tokens, np.int64)
-    windows, begins = np.array([n_tokens]), np.zeros(1, np.int64)
-    return Encoding(everything, ones, windows, max(1, n_tokens), begins)
+    rows, ones = np.arange(n_tokens), np.ones(n_tokens, np.int64)
+    return encoding_of_wordpieces(rows, ones, [n_tokens], max(1, n_tokens))
 
 
 def encoding_of_wordpieces(

@@ -120,6 +120,7 @@ def never_found(tags: Ints, allowed: Allowed) -> Bools:
     is_edge = (kind == BEGIN) | (kind == LAST) | (kind == UNIT)
     goes_on = (kind == INSIDE) | (kind == LAST)
     is_wrong = (is_edge & ~allowed.edge) | (goes_on & ~allowed.joined)
+    is_wrong |= (is_edge | goes_on) & ~allowed.inside
     entity = np.cumsum(~goes_on)  # what is outside is one by itself
     return np.bincount(entity, is_wrong)[entity] > 0
 

@@ -7,9 +7,9 @@ import numpy as np
 from spacy.ml.models.spancat import build_spancat_model
 from spacy.tokens import Doc
 from thinc.api import Model
-from thinc.layers.chain import init
 from thinc.types import Floats2d, Ragged
 
+from ..util._compat import set_forward
 from .alignment import ranges
 from .layers.sequences import Layer, Pooling, matmul, upload
 
@@ -34,12 +34,9 @@ def span_categorizer(
     """
     model = build_spancat_model(tok2vec, reducer, scorer)
     names = [node.name for node in reducer.walk() if not node.layers]
-    if names != [*_PARTS, *_AFTER]:
-        return model
-    dims = {name: model.maybe_get_dim(name) for name in model.dim_names}
-    refs = {name: model.maybe_get_ref(name) for name in model.ref_names}
-    layers = model.layers
-    return Model(model.name, forward, init=init, dims=dims, refs=refs, layers=layers)
+    if names == [*_PARTS, *_AFTER]:
+        set_forward(model, forward)
+    return model
 
 
 def forward(

@@ -41,9 +41,11 @@ def _score_labels(
         )
     settings = {**settings, "positive_label": positive, "multi_label": False}
     scores = Scorer.score_cats(examples, "cats", **settings)
-    full = [eg for eg in examples if eg.reference.cats and eg.predicted.cats]
-    gold = [best_label(eg.reference.cats, labels) for eg in full]
-    guess = [best_label(eg.predicted.cats, labels) for eg in full]
+    pairs = [(eg.reference.cats, eg.predicted.cats) for eg in examples]
+    # An empty text, all of whose scores are 0, is never right.
+    full = [(right, given) for right, given in pairs if any(right.values()) and given]
+    gold = [best_label(right, labels) for right, _ in full]
+    guess = [best_label(x, labels) if any(x.values()) else "" for _, x in full]
     return {**scores, **classification_scores(gold, guess, positive)}
 
 

@@ -169,7 +169,6 @@ class SpanftEncoder(Tok2Vec):
         else:
             rows, backprop = self.shared.rows_of(docs, learn=True), no_gradient
         self._pending = PendingGradient(backprop, len(self.listeners), sgd)
-        listener: Any
         for listener in self.listeners:
             listener.receive(rows, partial(self._take, self._pending, losses))
         return losses
@@ -229,7 +228,6 @@ class SpanftEncoder(Tok2Vec):
         self._clear()
 
     def _clear(self) -> None:
-        listener: Any
         for listener in self.listeners:  # one may have been left out of the update
             listener.received = None
 

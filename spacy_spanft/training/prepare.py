@@ -20,7 +20,15 @@ from .checks import check_config, check_scores, warn_labels
 from .contrast import WITHOUT
 from .gold import blocks_in, cats_in, read_corpus
 from .probe import start_from_probes
-from .schedules import MOST_STEPS, WARMUP_LINEAR, count_batches, evaluation_steps
+from .schedules import (
+    MOST_STEPS,
+    WARMUP_LINEAR,
+    count_batches,
+    evaluation_steps,
+    first_step,
+)
+
+FREEZE = "spacy-spanft.freeze_transformer.v1"
 
 
 def prepare_training(
@@ -63,6 +71,10 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     for block in blocks_in(nlp.config["training"]):
         if block.get("@schedules") == WARMUP_LINEAR and not block.get("max_steps"):
             block["max_steps"] = last
+        is_freeze = block.get("@callbacks") == FREEZE and block.get("until_share")
+        if is_freeze and last != training["max_steps"]:  # epochs end it before
+            until = first_step(block["until_share"], last)
+            block |= {"until_step": until, "until_share": None}
     if probe and train:
         start_from_probes(nlp, train, contrast)
     if contrast and not nlp.meta.get("probe"):
@@ -151,11 +163,13 @@ def balanced(labels: Iterable[str], docs: Sequence[Doc], *, exclusive: bool) -> 
     counts = Counter(label for doc in docs for label in set(cats_in(doc)))
     labels = list(labels)
     known = [label for label in labels if counts[label]]
-    n_docs = sum(any(label in doc.cats for label in labels) for doc in docs)
     if exclusive:
+        n_docs = sum(any(label in doc.cats for label in labels) for doc in docs)
         return {label: n_docs / len(known) / counts[label] for label in known}
+    # What a text says nothing of is not learned from it.
+    others = Counter(x for doc in docs for x, value in doc.cats.items() if value <= 0)
     # A label that all texts have keeps a weight above 0.
-    return {label: (n_docs - counts[label] or 1) / counts[label] for label in known}
+    return {label: (others[label] or 1) / counts[label] for label in known}
 
 
 def _take_pretrained_poolers(nlp: Language) -> None:

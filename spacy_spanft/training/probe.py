@@ -42,7 +42,7 @@ def start_from_probes(
         labeled = [
             eg
             for eg, cats in all_cats
-            if any(cats.get(x) if exclusive else x in cats for x in labels)
+            if (any(map(cats.get, labels)) if exclusive else {*labels} <= {*cats})
         ]
         if len(labeled) > MOST_TEXTS:
             labeled = Random(0).sample(labeled, MOST_TEXTS)

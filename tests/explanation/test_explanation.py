@@ -357,13 +357,13 @@ def numbers(text):
 
 
 def test_the_command_lists_what_adds_up_or_writes_json_and_a_page(saved, tmp_path):
-    texts = ["very good film in new york", "<b>bad</b> & new york", ""]
+    texts = ["very good film in new york", "<b>bad</b> & new york", " "]
     options = ("spanft", "explain", saved, *texts, "--label", "B")
     blocks = run(*options).stdout.strip().split("\n\n")
-    assert [*blocks[::2]] == [*map(repr, texts[:2]), "No text in ''"]
+    assert [*blocks[::2]] == [*map(repr, texts[:2]), "No text in ' '"]
     done = run(*options, "--jsonl", "--html", tmp_path / "page.html")
     *rows, nothing = map(json.loads, done.stdout.splitlines())
-    assert nothing == {"text": ""}
+    assert nothing == {"text": " "}
     page = (tmp_path / "page.html").read_text("utf8")
     assert "<b>bad" not in page
     for text, row, block in zip(texts, rows, blocks[1::2], strict=False):

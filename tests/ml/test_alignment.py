@@ -15,7 +15,7 @@ from spacy_spanft.ml.alignment import (
     mark_sample,
 )
 
-from .torch_twins import encode
+from .torch_twins import best_window, encode
 
 
 def slow_twin(token_rows, windows, width, spans, max_pieces, max_rows):
@@ -26,7 +26,7 @@ def slow_twin(token_rows, windows, width, spans, max_pieces, max_rows):
     for i, rows in enumerate(token_rows):
         group = groups.setdefault(inside.get(i, (i, i + 1)), [])
         for row in sorted(rows):
-            if row // width == min(rows) // width and row not in taken:
+            if row // width == best_window(rows, width) and row not in taken:
                 taken.add(row)
                 group.append(row)
     pieces = [sorted(group) for group in groups.values() if group]

@@ -295,6 +295,21 @@ def test_predictions_after_an_update_drop_nothing_out(bert):
     np.testing.assert_array_equal(model.predict(docs).vectors, expected)
 
 
+def test_optimizers_tell_a_copy_from_its_original(bert):
+    model = make(bert)
+    assert model.copy().shims[0].id != model.shims[0].id
+
+
+def test_windows_are_in_the_order_of_the_text(bert):
+    for side in ("right", "left"):
+        model = make(bert, window=8, tokenizer_config={"truncation_side": side})
+        shim = model.shims[0]
+        (windows,) = cut_windows([NLP(LONG)], shim.encoder.tokenizer, *shim.window)
+        ends = [int(window.offsets.max()) for window in windows]
+        assert len(ends) > 2
+        assert ends == sorted(ends)
+
+
 def test_a_folder_without_the_files_of_the_tokenizer(tmp_path):
     """transformers makes a tokenizer of five special words without a warning."""
     save_encoder(tmp_path)

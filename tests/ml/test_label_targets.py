@@ -89,6 +89,10 @@ def test_balanced_is_scikit_learns_or_pos_weight():
     # A holds everywhere, D nowhere.
     actual = balanced("ABCD", docs_of("AB", "A", "AC", "A"), exclusive=False)
     assert actual == {"A": 1 / 4, "B": 3.0, "C": 3.0}
+    docs = docs_of("B", "A", "A", "A", "A")
+    for doc in docs[2:]:  # which say nothing of B
+        doc.cats = {"A": 1.0}
+    assert balanced("AB", docs, exclusive=False) == {"A": 1 / 4, "B": 1.0}
 
 
 def make(class_weights=None, label_smoothing=0.0, factory="textcat", label="A"):

@@ -208,3 +208,16 @@ def test_a_text_without_cls(tmp_path):
     nlp.initialize(lambda: examples_for(nlp))
     with pytest.raises(SpanftError, match=r"puts no \[CLS\]"):
         nlp("good")
+
+
+@pytest.mark.filterwarnings("ignore:The transformer cut off")
+def test_a_window_that_was_cut_off_still_has_its_cls(tmp_path):
+    pytest.importorskip("spacy_transformers")
+    encoder = transformer_config(save_encoder(tmp_path / "x", "roberta"), 6, 4)
+    model = {**CLS, "tok2vec": LISTENER}
+    nlp = make_pipeline({"transformer": encoder, "textcat": {"model": model}})
+    cats = {"A": 1.0, "B": 0.0}
+    examples = [Example.from_dict(nlp.make_doc("the city"), {"cats": cats})]
+    train(nlp, examples, annotates=()).to_disk(tmp_path / "nlp")
+    nlp = spacy.load(tmp_path / "nlp")
+    assert nlp("unbelievableunbelievable new york").cats.keys() == {"A", "B"}

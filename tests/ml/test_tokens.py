@@ -12,7 +12,7 @@ from spacy_spanft.ml.layers.encoder_rows import DocRows
 from spacy_spanft.ml.layers.span_tokens import span_tokens
 
 from .test_layers import doc_rows
-from .torch_twins import WIDTH, assert_equal, initialized, ragged
+from .torch_twins import WIDTH, assert_equal, best_window, initialized, ragged
 
 torch = pytest.importorskip("torch")
 
@@ -25,9 +25,8 @@ def reference(X, rows, W, b, first, keep, key, pooled):
         inside = {i: (a, e) for a, e in spans for i in range(a, e)}
         windows, tokens = [], []
         for aligned in np.split(encoding.rows, np.cumsum(encoding.n_rows)[:-1]):
-            # Of windows that overlap the first counts.
-            windows_of = aligned // encoding.width
-            mine = start + aligned[windows_of == windows_of[:1]]
+            best = best_window(aligned.tolist(), encoding.width)
+            mine = start + aligned[aligned // encoding.width == best]
             mine = mine[:1] if first else mine
             tokens.append(rows[mine].sum(dim=0) / max(1, len(mine)))
         for i in range(len(doc)):

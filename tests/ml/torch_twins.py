@@ -99,6 +99,12 @@ def encode(random, n_tokens):
     )
 
 
+def best_window(rows, width):
+    """Return the first of the windows that have most of a token's rows."""
+    windows = [row // width for row in rows]
+    return max(sorted(windows), key=windows.count, default=None)
+
+
 def pad(rows, lengths):
     """Put sequences into a padded tensor (n_sequences, longest, width), with a mask."""
     longest = max([1, *lengths])

@@ -197,6 +197,16 @@ def test_entities_that_cannot_be_found_are_not_learnt():
     assert "is" not in str(ents(nlp(broken[0])))
 
 
+def test_entities_that_overlap_those_in_doc_ents_are_not_learnt():
+    nlp, ner = make()
+    doc = nlp.make_doc("walk in New York City")
+    gold, seen = doc.copy(), doc.copy()
+    gold.ents = [Span(gold, 2, 5, "LOC")]
+    seen.ents = [Span(seen, 2, 4, "ORG")]
+    nlp.initialize(lambda: [Example(doc, gold)])
+    assert ner._truths([Example(seen, gold)]).tolist() == [0, 0, -1, -1, -1]
+
+
 def test_wrong_labels(trained):
     nlp, _ = make(class_weights={"GPE": 2.0})
     with pytest.raises(SpanftError, match="no label 'GPE'"):

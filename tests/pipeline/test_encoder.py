@@ -79,8 +79,8 @@ def module_of(nlp):
     return shim._model
 
 
-def gradients(nlp, exclude=()):
-    actual, settings = {}, {"annotates": ["span_segmenter"], "exclude": exclude}
+def gradients(nlp, exclude=(), annotates=("span_segmenter",)):
+    actual, settings = {}, {"annotates": annotates, "exclude": exclude}
 
     def note(key, weight, gradient):
         actual[key[1]] = gradient.copy()
@@ -404,6 +404,22 @@ def test_an_update_with_an_optimizer(bert):
     for name, weight in weights.items():
         if not name.endswith("key.bias"):  # which has no gradient but rounding
             torch.testing.assert_close(weight, others[name], atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["AttentionPooling", "CnnPooling"])
+def test_a_pooling_of_wordpieces_may_learn(bert, name):
+    pooling = {"@architectures": f"spacy-spanft.{name}.v1"}
+    model = {"@architectures": "spacy.Tagger.v2"}
+    model["tok2vec"] = {**OWN_LISTENER, "pooling": pooling}
+    components = {"transformer": encoder_config(bert), "tagger": {"model": model}}
+    nlp = make_pipeline(components)
+    nlp.initialize(lambda: examples_of(nlp))
+    before = weights_of(nlp)
+    for _ in range(2):  # the tagger begins with zeros
+        nlp.update(examples_of(nlp), sgd=Adam(0.01))
+    pooled = [x for x in before if x.startswith("tagger")]
+    changed = [x for x in pooled if (before[x] != weights_of(nlp)[x]).any()]
+    assert len(changed) > 2
 
 
 def test_the_last_part_of_a_batch_may_teach_nothing(bert):

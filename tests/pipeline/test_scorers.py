@@ -88,6 +88,11 @@ def test_the_classification_scorer_adds_to_spacys_own(nlp):
     pairs = [(first[0] | more, first[1] | more), ({"new": 1.0}, second[1] | more)]
     scores = scorer(examples_of(nlp, *pairs), labels=("a", "b"))
     assert scores["cats_accuracy"] == 0.5
+    # A text without an answer, and one without a right one.
+    nothing = {"a": 0.0, "b": 0.0}
+    pairs = [first, (first[0], nothing), (nothing, first[1])]
+    scores = scorer(examples_of(nlp, *pairs), labels=("a", "b"))
+    assert scores["cats_accuracy"] == 0.5
     pickle.dumps(scorer)
 
 

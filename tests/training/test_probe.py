@@ -134,6 +134,20 @@ def test_texts_without_a_label_do_not_count(started):
     assert scores[0] == scores[1] == scores[2]
 
 
+def test_what_a_text_says_nothing_of_is_not_wrong(started):
+    rows = [{"text": text(i), "label": ["ab"[i % 2]]} for i in range(12)]
+    nlp = started(rows, regime="everything", task="textcat_multilabel")
+    examples, scores = [], []
+    for row in rows * 2:
+        cats = {x: float(x in row["label"]) for x in "ab"}
+        cats = cats if len(examples) < 12 else {"a": cats["a"]}
+        examples.append(Example.from_dict(nlp.make_doc(row["text"]), {"cats": cats}))
+    for some in (examples[:12], examples):
+        probe.start_from_probes(nlp, some)
+        scores.append(nlp.meta["probe"]["textcat_multilabel"])
+    assert scores[0] == scores[1]
+
+
 @pytest.mark.parametrize(("n_texts", "share"), [(32, 1.0), (34, 0.2)])
 def test_a_handful_of_texts_keeps_all_of_it(n_texts, share, started, monkeypatch):
     def ones(X, Y, texts, exclusive):

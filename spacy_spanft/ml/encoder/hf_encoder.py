@@ -14,6 +14,7 @@ from thinc.api import (
     Optimizer,
     PyTorchGradScaler,
     PyTorchShim,
+    Shim,
     get_torch_default_device,
     torch2xp,
     xp2torch,
@@ -129,9 +130,7 @@ class EncoderShim(PyTorchShim):
         super().__init__(None, grad_scaler=PyTorchGradScaler(scales))
         self.settings = settings
         self.has_warned = False  # that a text among pairs is single
-        self.window = 0, 0
         self.loaded: Encoder | None = None
-        self._takes_types = False
         self._sparse: list[Embedding] = []
 
     @property
@@ -143,6 +142,14 @@ class EncoderShim(PyTorchShim):
                 "`spacy train` does, or load a trained pipeline."
             )
         return self.loaded
+
+    def copy(self) -> "EncoderShim":
+        """Copy the encoder, with an id of its own: optimizers tell them apart by it."""
+        copied: EncoderShim = super().copy()
+        with Shim.global_id_lock:
+            Shim.global_id += 1
+            copied.id = Shim.global_id
+        return copied
 
     def take(self, encoder: Encoder) -> None:
         """Hold an encoder, on the device of this process."""
@@ -201,6 +208,7 @@ class EncoderShim(PyTorchShim):
                     parts.append((output, is_real, rows))
 
         def backprop(d_vectors: Any) -> None:
+            module.train(is_train)  # for checkpoints; it may have predicted since
             scaled = self._grad_scaler.scale(d_vectors)
             for weight in (embedding.weight for embedding in self._sparse):
                 # The first gradient would stay sparse, which no optimizer here takes.

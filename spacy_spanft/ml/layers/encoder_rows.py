@@ -157,6 +157,10 @@ def forward_wordpieces(model: ToRows, docs: list[Doc], is_train: bool) -> Encode
     width = next(widths, model.maybe_get_dim("nO") or 0)
     nothing = model.ops.alloc2f(0, width)
     arrays = [nothing if t is None else t.reshape(-1, width) for t in tensors]
+    # A window that was cut off has no end; that others have one stays known.
+    windows = (strings for data in datas for strings in data.wordpieces.strings)
+    has_end = model.attrs.get("has_end") or any("</s>" in x for x in windows)
+    model.attrs["has_end"] = has_end
     encodings, cls = [], []
     for doc, data, tensor in zip(docs, datas, tensors, strict=True):
         if tensor is None:
@@ -164,7 +168,7 @@ def forward_wordpieces(model: ToRows, docs: list[Doc], is_train: bool) -> Encode
             cls.append(-1)
         else:
             encodings.append(_wordpieces_of(model.ops, doc, data, tensor.shape[1]))
-            cls.append(row_of_text(encodings[-1], partial(_is_cls, data)))
+            cls.append(row_of_text(encodings[-1], partial(_is_cls, data, has_end)))
     vectors, starts = join(model.ops, arrays)
 
     def backprop(d_vectors: Floats2d) -> Any:
@@ -194,13 +198,13 @@ def _wordpieces_of(ops: Any, doc: Doc, data: Any, width: int) -> Encoding:
     )
 
 
-def _is_cls(data: Any, row: int) -> bool:
+def _is_cls(data: Any, has_end: bool, row: int) -> bool:
     """Whether a row of a Doc is [CLS] by the name of its wordpiece."""
     windows = data.wordpieces.strings
     window, column = divmod(row, len(windows[0]))
     name = windows[window][column]
     # In decoders (Llama), <s> only begins a text, and has seen nothing of it.
-    return name in _CLS and (name != "<s>" or "</s>" in windows[window])
+    return name in _CLS and (name != "<s>" or has_end)
 
 
 def _hidden_state(data: Any) -> Any:
@@ -279,10 +283,18 @@ def rows_to_tokens(pooling: Pooling, grad_factor: float = 1.0) -> ToTokens:
     return Model(
         "rows_to_tokens",
         forward_pooled,
+        init=init_pooled,
         layers=[with_nonempty(pooling)],
         dims={"nO": None},
         attrs={"grad_factor": grad_factor},
     )
+
+
+def init_pooled(model: ToTokens, X: DocRows | None = None, Y: Any = None) -> None:
+    """Initialize the pooling, which may have weights, with a row of the width."""
+    if X is not None:
+        row = model.ops.alloc2f(1, X.vectors.shape[1])
+        model.layers[0].initialize(X=Ragged(row, model.ops.asarray1i([1])))
 
 
 def forward_pooled(model: ToTokens, X: DocRows, is_train: bool) -> Tokens:

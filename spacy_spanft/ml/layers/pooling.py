@@ -96,7 +96,7 @@ def forward_attention(model: Pooling, X: Ragged, is_train: bool) -> Pooled:
     ops: Any = model.ops
     w = model.get_param("w")
     rows: Any = X.dataXd
-    hidden, weights, sequence_of, backprop_hidden = _attend(model, X)
+    hidden, weights, sequence_of, backprop_hidden = attend(model, X)
     Y = ops.reduce_sum(rows * weights, X.lengths)
     shape = ArrayInfo.from_array(Y)
 
@@ -116,12 +116,7 @@ def forward_attention(model: Pooling, X: Ragged, is_train: bool) -> Pooled:
     return Y, backprop
 
 
-def attention_weights(model: Pooling, X: Ragged) -> Any:
-    """Return the weight of each row, (n_rows, 1); each sequence's sum to one."""
-    return _attend(model, X)[1]
-
-
-def _attend(model: Pooling, X: Ragged) -> tuple[Any, Any, Any, Callable[[Any], Any]]:
+def attend(model: Pooling, X: Ragged) -> tuple[Any, Any, Any, Callable[[Any], Any]]:
     """Return the hidden layer, the weight of each row, and its sequence's number."""
     ops: Any = model.ops
     lengths = known(ops, X).on_host
