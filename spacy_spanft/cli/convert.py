@@ -88,7 +88,7 @@ def _new_names(value: str) -> dict[str, str]:
     pairs = [pair.partition("=") for pair in value.split(",")]
     if not all(equals for _, equals, _ in pairs):
         raise SpanftError(f"--labels is {value!r}, but must be like 0=bad,1=good.")
-    return {key: name for key, _, name in pairs}
+    return {key.strip(): name.strip() for key, _, name in pairs}
 
 
 def _references(
