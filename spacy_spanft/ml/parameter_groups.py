@@ -48,10 +48,15 @@ def bind(nlp: Language) -> None:
     for model in models(nlp).values():
         for shim in map(shim_of, transformers(model)):
             if owners.setdefault(shim.id, shim) is not shim:
-                with Shim.global_id_lock:
-                    Shim.global_id += 1
-                    shim.id = Shim.global_id
+                renew_id(shim)
                 owners[shim.id] = shim
+
+
+def renew_id(shim: Shim) -> None:
+    """Change the id of a copy, by which optimizers tell it from its original."""
+    with Shim.global_id_lock:
+        Shim.global_id += 1
+        shim.id = Shim.global_id
 
 
 def groups_with(key: Key) -> dict[Key, ParameterGroup]:

@@ -14,7 +14,6 @@ from thinc.api import (
     Optimizer,
     PyTorchGradScaler,
     PyTorchShim,
-    Shim,
     get_torch_default_device,
     torch2xp,
     xp2torch,
@@ -33,7 +32,7 @@ from ..alignment import (
 from ..grouped_adam import can_fuse, fused_step
 from ..layers.encoder_rows import DocRows, Encoded, ToRows
 from ..pairs import warn_of_single
-from ..parameter_groups import shim_of
+from ..parameter_groups import renew_id, shim_of
 from .loading import (
     SETTINGS,
     Encoder,
@@ -144,11 +143,9 @@ class EncoderShim(PyTorchShim):
         return self.loaded
 
     def copy(self) -> "EncoderShim":
-        """Copy the encoder, with an id of its own: optimizers tell them apart by it."""
+        """Copy the encoder, with an id of its own."""
         copied: EncoderShim = super().copy()
-        with Shim.global_id_lock:
-            Shim.global_id += 1
-            copied.id = Shim.global_id
+        renew_id(copied)
         return copied
 
     def take(self, encoder: Encoder) -> None:
