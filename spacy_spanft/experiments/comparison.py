@@ -1,6 +1,5 @@
 """Several trained pipelines, grouped into arms, on the same test data."""
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from operator import ne
@@ -181,7 +180,7 @@ def _reference(arms: Mapping[str, Sequence[str]]) -> str:
     """Return the pipeline that says how predictions are scored; raise if none can."""
     paths = list(chain.from_iterable(arms.values()))
     for name, of_arm in arms.items():
-        if len({*map(os.path.realpath, of_arm)}) < len(of_arm):
+        if len({*map(Path, of_arm)}) < len(of_arm):
             raise SpanftError(f"The arm {name!r} has the same run twice: {of_arm}.")
     pipelines = [path for path in paths if not is_written(path)]
     for path in paths:
