@@ -129,7 +129,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         raise SpanftError(f"A row has bytes, {shown(value)}. Decode them to text.")
     if isinstance(value, set | frozenset):
-        return sorted(value)
+        return sorted(value, key=str)
     if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
         return None
     return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -69,7 +69,7 @@ def check_folder_names(names: list[str], kind: str) -> None:
         if not _FOLDER_NAME.fullmatch(name):
             raise SpanftError(
                 f"The name of {kind} is {shown(name)}, but must be that of a folder: "
-                f"letters, digits and any of -_+. between them."
+                f"letters, digits, and between them spaces or any of -_+."
             )
         if name.casefold() in (other.casefold() for other in names[:i]):
             raise SpanftError(f"Two have the same name: {kind} and another, {name!r}.")

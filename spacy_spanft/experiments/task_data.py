@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,10 +21,11 @@ from ..configs.sources import (
     table_columns,
 )
 from ..configs.templates import CLASSIFIERS, REGRESSOR, TOKEN_HEADS
-from ..errors import SpanftError, meant, reported, shown
+from ..errors import SpanftError, check_setting, listed, meant, reported, shown, warn
+from ..training.readers.classification import table_corpus
 from ..training.readers.entities import CONLL_ENDING
 from ..training.readers.rows import DocBins
-from ..util.columns import TEXTS, Answer, find_columns
+from ..util.columns import SETTINGS, TEXTS, Answer, find_columns
 from ..util.tables import format_of
 
 _ENDINGS = (".spacy", ".tsv", ".csv", ".jsonl", ".parquet")
@@ -87,10 +89,17 @@ def find_data(folder: str | Path) -> Data:
     columns = facts.get("columns", {}) if isinstance(facts, dict) else None
     if not isinstance(columns, dict):
         raise SpanftError(f"{path} or its columns are no JSON object in braces.")
-    known = Data._field_defaults
+    known, arguments = Data._field_defaults, signature(table_corpus).parameters
     for key in facts.keys() - known:  # others are for people, unless one is misspelled
-        if hint := meant(key, known, 0.8):
+        if hint := meant(key.lower(), known, 0.8):
             raise SpanftError(f"{path} has the unknown key {key!r}.{hint}")
+    for key in columns.keys() - arguments:
+        hint = meant(key, arguments)
+        raise SpanftError(f"{path} has the unknown key {key!r} in its columns.{hint}")
+    for key, value in (facts | columns).items():
+        if key in (*known, *SETTINGS) and key != "columns":
+            is_right = value is None or isinstance(value, str)
+            check_setting(f"{key!r} in {path}", value, is_right, "a text in quotes")
     facts = {key: facts[key] for key in known if facts.get(key)}
     needed = {split: files.pop(split) for split in ("train", "dev")}
     return Data(needed, list(files.values()), **facts)
@@ -128,20 +137,27 @@ def read_examples(
     labels: dict[str, set[str]] = {"textcat": set(), "textcat_multilabel": set()}
     for name in nlp.pipe_names:
         labels.get(nlp.get_pipe_meta(name).factory, set()).update(nlp.pipe_labels[name])
-    known, example = labels["textcat"], None
-    # A table has all labels of a text. spaCy's scorer leaves out those of no text.
-    is_table = block is not None and block["@readers"] == _TABLE_CORPUS
-    others = dict.fromkeys(labels["textcat_multilabel"] if is_table else (), 0.0)
+    known, others, example = labels["textcat"], labels["textcat_multilabel"], None
+    # A table with labels has all of a text. spaCy's scorer leaves out those of none.
+    is_table = (block or {}).get("@readers") == _TABLE_CORPUS
+    has_all = is_table and (block or {}).get("label") is not None
+    wrong = dict.fromkeys(others if has_all else (), 0.0)
     for example in corpus(nlp):
         cats = example.reference.cats
         if known and not any(cats.get(label) for label in known):
             # spaCy's scorer would take the first label that is known for the right one.
             example.reference.cats = {x: cats[x] for x in cats if x not in known}
-        if cats and others:
-            example.reference.cats = others | cats
+        if wrong:
+            example.reference.cats = wrong | cats
+        others -= example.reference.cats.keys()
         yield example
     if example is None:
         raise SpanftError(f"There are no rows in {data!r}.")
+    if others and example.reference.cats:
+        names = listed(sorted(others))
+        warn(
+            f"{shown(data)} says nothing of these labels, which do not count: {names}."
+        )
 
 
 def corpus_of(

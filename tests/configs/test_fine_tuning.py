@@ -66,6 +66,7 @@ def test_wrong_data_and_settings_are_refused(bert, tmp_path):
         ([("a", "x")] * 9, {}, "Every text of data has the label 'x'"),
         ([*ROWS, 3], {}, "A row is 3, but must be a dict"),
         ([(b"a", "x")], {}, "A row has bytes, b'a'"),
+        ([("a", {"x", None})], {}, "Line 1 of data has None for a label"),
         (ROWS, {"text": "body"}, "no column 'body' in data.* with 'text'"),
         (ROWS, {"task": "pair"}, "^'task' pair is for pairs .* with 'text_pair'"),
         (ROWS, {"output": __file__}, r"test_fine_tuning\.py' is a file\. Name a"),
