@@ -14,6 +14,7 @@ from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
 from spacy.util import load_config
 
 from ..errors import SpanftError, meant, reported
+from ..training.schedules import FREEZE
 from ..util.files import check_exists
 
 REGRESSOR = "text_regressor"
@@ -141,7 +142,7 @@ def _head_first(config: Config) -> None:
     _grouped(config)
     training = config["training"]
     training["before_update"] = {
-        "@callbacks": "spacy-spanft.freeze_transformer.v1",
+        "@callbacks": FREEZE,
         "until_share": "${training.optimizer.learn_rate.start_share}",
     }
     training["optimizer"]["learn_rate"]["start_share"] = _FROZEN_SHARE

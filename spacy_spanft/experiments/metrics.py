@@ -196,7 +196,8 @@ def _known_labels(known: Mapping[str, int], examples: Sequence[Example]) -> Rows
     rows = []
     for example in examples:
         both = (example.reference.cats, example.predicted.cats)
-        best = [best_label({k: x[k] for k in x if k in known}, ()) for x in both]
+        cats = [{k: x[k] for k in x if k in known} for x in both]
+        best = [max(x, key=x.__getitem__, default="") for x in cats]
         rows.append([known.get(label, -1) for label in best])
     return np.array(rows, np.int64).reshape(-1, 2)
 
@@ -212,7 +213,6 @@ def _all_labels(
     for example in examples:
         both = (example.reference.cats, example.predicted.cats)
         gold, guess = (best_label(cats, labels) for cats in both)
-        gold = gold if any(both[0].values()) else ""
         if not gold or not example.predicted.text.strip():
             guess = ""
         for name in (gold, guess):

@@ -83,26 +83,31 @@ def find_data(folder: str | Path) -> Data:
                 f"There is no {split}.spacy, {split}.csv or the like in the folder "
                 f"{str(folder)!r}. A task needs train and dev data."
             )
-    path = folder / "task.json"
+    facts = _facts_of(folder / "task.json")
+    needed = {split: files.pop(split) for split in ("train", "dev")}
+    return Data(needed, list(files.values()), **facts)
+
+
+def _facts_of(path: Path) -> dict[str, Any]:
+    """Return what a task.json says, if there is one; other keys are for people."""
     with reported(f"{path} is not JSON", ValueError):
         facts = json.loads(path.read_text("utf-8-sig")) if path.exists() else {}
     columns = facts.get("columns", {}) if isinstance(facts, dict) else None
     if not isinstance(columns, dict):
         raise SpanftError(f"{path} or its columns are no JSON object in braces.")
     known, arguments = Data._field_defaults, signature(table_corpus).parameters
-    for key in facts.keys() - known:  # others are for people, unless one is misspelled
+    for key in facts.keys() - known:  # perhaps one is misspelled
         if hint := meant(key.lower(), known, 0.8):
             raise SpanftError(f"{path} has the unknown key {key!r}.{hint}")
     for key in columns.keys() - arguments:
         hint = meant(key, arguments)
         raise SpanftError(f"{path} has the unknown key {key!r} in its columns.{hint}")
-    for key, value in (facts | columns).items():
-        if key in (*known, *SETTINGS) and key != "columns":
-            is_right = value is None or isinstance(value, str)
-            check_setting(f"{key!r} in {path}", value, is_right, "a text in quotes")
     facts = {key: facts[key] for key in known if facts.get(key)}
-    needed = {split: files.pop(split) for split in ("train", "dev")}
-    return Data(needed, list(files.values()), **facts)
+    names = {key: columns[key] for key in SETTINGS if key in columns}
+    for key, value in (facts | names).items():
+        is_right = key == "columns" or value is None or isinstance(value, str)
+        check_setting(f"{key!r} in {path}", value, is_right, "a text in quotes")
+    return facts
 
 
 def readers_of(config: Config, data: Data) -> dict[str, dict[str, Any]]:
@@ -139,9 +144,8 @@ def read_examples(
         labels.get(nlp.get_pipe_meta(name).factory, set()).update(nlp.pipe_labels[name])
     known, others, example = labels["textcat"], labels["textcat_multilabel"], None
     # A table with labels has all of a text. spaCy's scorer leaves out those of none.
-    is_table = (block or {}).get("@readers") == _TABLE_CORPUS
-    has_all = is_table and (block or {}).get("label") is not None
-    wrong = dict.fromkeys(others if has_all else (), 0.0)
+    table = block if block and block["@readers"] == _TABLE_CORPUS else {}
+    wrong = dict.fromkeys(others if table.get("label") else (), 0.0)
     for example in corpus(nlp):
         cats = example.reference.cats
         if known and not any(cats.get(label) for label in known):

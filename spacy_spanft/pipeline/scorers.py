@@ -41,21 +41,22 @@ def _score_labels(
         )
     settings = {**settings, "positive_label": positive, "multi_label": False}
     scores = Scorer.score_cats(examples, "cats", **settings)
-    pairs = [(eg.reference.cats, eg.predicted.cats) for eg in examples]
-    # An empty text, all of whose scores are 0, is never right.
-    full = [(right, given) for right, given in pairs if any(right.values()) and given]
-    gold = [best_label(right, labels) for right, _ in full]
-    guess = [best_label(x, labels) if any(x.values()) else "" for _, x in full]
+    full = [
+        eg for eg in examples if any(eg.reference.cats.values()) and eg.predicted.cats
+    ]
+    gold = [best_label(eg.reference.cats, labels) for eg in full]
+    guess = [best_label(eg.predicted.cats, labels) for eg in full]
     return {**scores, **classification_scores(gold, guess, positive)}
 
 
 def best_label(cats: Mapping[str, float], labels: Collection[str]) -> str:
-    """Return the label with the highest score, "" for none.
+    """Return the label with the highest score, "" if all are 0, as of an empty text.
 
     labels (Collection[str]): Those of the component: others may have written more. A
         text that has none of them has another one of the data.
     """
-    own = {label: cats[label] for label in labels if cats.get(label)} or cats
+    own = {label: cats[label] for label in labels if cats.get(label)}
+    own = own or {label: score for label, score in cats.items() if score}
     return max(own, key=lambda label: own[label], default="")
 
 

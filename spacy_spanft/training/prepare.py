@@ -21,14 +21,13 @@ from .contrast import WITHOUT
 from .gold import blocks_in, cats_in, read_corpus
 from .probe import start_from_probes
 from .schedules import (
+    FREEZE,
     MOST_STEPS,
     WARMUP_LINEAR,
     count_batches,
     evaluation_steps,
     first_step,
 )
-
-FREEZE = "spacy-spanft.freeze_transformer.v1"
 
 
 def prepare_training(
@@ -71,10 +70,11 @@ def _prepare(probe: bool, contrast: int, nlp: Language) -> None:
     for block in blocks_in(nlp.config["training"]):
         if block.get("@schedules") == WARMUP_LINEAR and not block.get("max_steps"):
             block["max_steps"] = last
-        is_freeze = block.get("@callbacks") == FREEZE and block.get("until_share")
-        if is_freeze and last != training["max_steps"]:  # epochs end it before
-            until = first_step(block["until_share"], last)
-            block |= {"until_step": until, "until_share": None}
+    freeze, settings = training["before_update"] or {}, nlp.config["training"]
+    share = freeze.get("until_share") if freeze.get("@callbacks") == FREEZE else None
+    if share and last != settings["max_steps"]:  # epochs end the training before
+        steps = {"until_step": first_step(share, last), "until_share": None}
+        settings["before_update"] |= steps
     if probe and train:
         start_from_probes(nlp, train, contrast)
     if contrast and not nlp.meta.get("probe"):

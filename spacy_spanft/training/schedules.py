@@ -10,6 +10,7 @@ from ..errors import SpanftError, check_number
 
 Batcher = Callable[[Iterable[Example]], Iterable[list[Example]]]
 WARMUP_LINEAR = "spacy-spanft.warmup_linear.v1"
+FREEZE = "spacy-spanft.freeze_transformer.v1"
 # Batches by words differ with the order of the texts, so several orders are tried.
 _N_ORDERS = 3
 _MAX_EPOCHS = 100

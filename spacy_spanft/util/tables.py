@@ -128,9 +128,7 @@ def _rows_of_cells(
             columns = [cell.strip() for cell in next(filter(None, reader), [])]
         while columns[-1:] == [""] and columns.count("") > 1:
             columns.pop()  # empty columns of a spreadsheet
-        if len(set(columns)) < len(columns):
-            twice = max(columns, key=columns.count)
-            raise SpanftError(f"The header of {source} has {shown(twice)} twice.")
+        _check_names(columns, source)
         line = reader.line_num + 1
         for cells in reader:
             if cells:
@@ -140,6 +138,13 @@ def _rows_of_cells(
         raise SpanftError(
             f"Line {line} of {source} is not CSV: {error}. Is a quote never closed?"
         ) from error
+
+
+def _check_names(columns: list[str], source: str) -> None:
+    """Raise for two columns of one name: the cells of a row would lose one."""
+    if len(set(columns)) < len(columns):
+        twice = max(columns, key=columns.count)
+        raise SpanftError(f"The header of {source} has {shown(twice)} twice.")
 
 
 def _delimiter_of(line: str, n_columns: int) -> str:
@@ -187,9 +192,7 @@ def _parquet_rows(path: str | Path, only: Sequence[str] | None) -> Iterator[Row]
     kinds = pa.ArrowException, OSError
     with reported(message, *kinds), parquet.ParquetFile(path) as file:
         names = file.schema_arrow.names
-        if len({*names}) < len(names):  # a dict would have the last of them
-            twice = max(names, key=names.count)
-            raise SpanftError(f"{shown(str(path))} has the column {twice!r} twice.")
+        _check_names(names, shown(str(path)))
         columns = None if only is None else [x for x in only if x in names]
         batches = file.iter_batches(_ROWS_AT_ONCE, columns=columns)
         rows = chain.from_iterable(batch.to_pylist() for batch in batches)

@@ -159,7 +159,9 @@ def test_columns_of_pairs_and_settings_of_tables_are_those_of_init(place):
         Path(f"data/one/{name}.spacy").unlink()
         Path(f"data/one/{name}.csv").write_bytes(table)
     how = {"overrides": {"paths.transformer": str(encoder)}, "arms": "{a: {}}"}
-    Path("data/one/task.json").write_text('{"columns": {"encoding": "latin-1"}}')
+    Path("data/one/task.json").write_text(
+        '{"columns": {"encoding": "latin-1"}, "score": 0.8, "counts": {"train": 9}}'
+    )
     (run,) = plan("data/one", seeds=[0], **how)
     corpus = run.config["corpora"]["train"]
     assert (corpus["text_pair"], corpus["encoding"]) == ("text_pair", "latin-1")

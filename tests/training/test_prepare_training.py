@@ -82,9 +82,10 @@ def test_eval_frequency_and_max_steps(data, limits, expected):
 
 
 def test_a_share_of_the_steps_is_one_of_those_that_there_are(data):
-    freeze = {"@callbacks": "spacy-spanft.freeze_transformer.v1", "until_share": 0.5}
+    freeze = {"@callbacks": "spacy-spanft.freeze_transformer.v1"}
+    freeze["until_share"] = "${training.dropout}"  # a variable, as init writes it
     limits = {"max_steps": 20_000, "max_epochs": 3, "eval_frequency": 2}
-    changes = {**limits, "before_update": freeze}
+    changes = {**limits, "before_update": freeze, "dropout": 0.5}
     nlp = init_nlp(quick(data, **{f"training.{k}": v for k, v in changes.items()}))
     block = nlp.config["training"]["before_update"]
     assert (block["until_step"], block["until_share"]) == (3, None)

@@ -205,7 +205,8 @@ class EncoderShim(PyTorchShim):
                     parts.append((output, is_real, rows))
 
         def backprop(d_vectors: Any) -> None:
-            module.train(is_train)  # for checkpoints; it may have predicted since
+            if not module.training:  # it predicted since; checkpoints run again
+                module.train()
             scaled = self._grad_scaler.scale(d_vectors)
             for weight in (embedding.weight for embedding in self._sparse):
                 # The first gradient would stay sparse, which no optimizer here takes.

@@ -63,10 +63,10 @@ def cut_windows(
             cls = tokenizer.cls_token_id
             _place_in_doc(window, sequences, pair, docs[number], cls)
             by_doc[number].append(window)
-    # With truncation_side = "left", they come from the end.
-    ordered = [sorted(x, key=lambda one: one.offsets.max(initial=0)) for x in by_doc]
+    if tokenizer.truncation_side == "left":  # windows come from the end
+        by_doc = [windows[::-1] for windows in by_doc]
     # Some tokenizers make nothing of white space.
-    return [[window for window in windows if window.ids] for windows in ordered]
+    return [[window for window in windows if window.ids] for windows in by_doc]
 
 
 def encoding_of(doc: Doc, windows: Sequence[Window]) -> Encoding:
