@@ -47,7 +47,7 @@ def main(output: Path, seed: int = 0, scale: float = 1.0, nltk: bool = False) ->
 
 
 def write_task(folder: Path, task: str) -> None:
-    """Say what is trained on the data, and by what it is scored."""
+    """Return what is trained on the data, and by what it is scored."""
     pipeline, metric = {
         "textcat": ("textcat", "cats_accuracy"),
         "ner": ("bilou_ner", "ents_f"),

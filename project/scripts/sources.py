@@ -19,7 +19,7 @@ Corpora = dict[str, Any]
 
 
 def from_hub(task: Task, limit: int) -> tuple[Source, Corpora]:
-    """Give where a task's dataset is, and how each part of it is read."""
+    """Return where a task's dataset is, and how each part of it is read."""
     from spacy_spanft.training.readers.classification import dataset_corpus
     from spacy_spanft.training.readers.entities import ner_dataset_corpus
 
@@ -41,7 +41,7 @@ def from_hub(task: Task, limit: int) -> tuple[Source, Corpora]:
 def from_files(
     name: str, task: Task, folder: Path, limit: int
 ) -> tuple[Source, Corpora]:
-    """Give where a task's files are, and how each of them is read."""
+    """Return where a task's files are, and how each of them is read."""
     from spacy_spanft.training.readers.classification import table_corpus
     from spacy_spanft.training.readers.entities import conll_corpus
 
@@ -61,7 +61,7 @@ def from_files(
 
 
 def no_dataset(name: str, task: Task, error: SpanftError) -> str:
-    """Say what to do where there is no network."""
+    """Return what to do where there is no network."""
     return (
         f"{str(error).removesuffix('.')}. Where the data of {name} cannot be "
         "downloaded, name a folder that has it: --data-dir FOLDER, with "
@@ -70,13 +70,13 @@ def no_dataset(name: str, task: Task, error: SpanftError) -> str:
 
 
 def rows_to_read(task: Task, part: str, limit: int) -> int:
-    """Give how many rows of a part are needed; more of one that will be divided."""
+    """Return how many rows of a part are needed; more of one that will be divided."""
     is_divided = part == WHOLE or (part == "train" and "dev" not in task.splits)
     return limit * ROWS_A_KEPT_ONE if is_divided else limit
 
 
 def settings_of(task: Task, layout: Layout) -> dict[str, Any]:
-    """Give the settings of a corpus of texts."""
+    """Return the settings of a corpus of texts."""
     settings: dict[str, Any] = {"text": layout.text, "text_pair": layout.text_pair}
     settings["incomplete"] = "skip" if task.has_gaps else "error"
     if task.kind == "score":

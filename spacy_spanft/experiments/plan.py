@@ -239,7 +239,7 @@ def _set_steps(
 
 
 def _set_lengths(config: Config, docs: list[Doc]) -> None:
-    """Give random spans the lengths of n-grams, so that only their positions differ."""
+    """Draw random spans of the lengths of n-grams: only their positions differ."""
     segmenter = config["components"].get(SEGMENTER, {}).get("segmenter", {})
     is_random = segmenter.get("@segmenters") == RANDOM_SEGMENTER
     if is_random and "lengths" not in segmenter:

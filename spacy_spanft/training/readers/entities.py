@@ -182,17 +182,17 @@ def _documents(lines: Iterable[str], source: str) -> Iterator[list[Sentence]]:
         else:
             cells = [cell for cell in line.rstrip("\r\n").split(" ") if cell]
         n_columns = n_columns or len(cells)
-        place = f"Line {number} of {source}"
+        where = f"Line {number} of {source}"
         if len(cells) < 2 or not cells[0]:
             raise SpanftError(
-                f"{place} is {shown(' '.join(cells))}, but must be a token and its tag."
+                f"{where} is {shown(' '.join(cells))}, but must be a token and its tag."
             )
         if len(cells) != n_columns:
             raise SpanftError(
-                f"{place} has {len(cells)} columns, but the first line has "
+                f"{where} has {len(cells)} columns, but the first line has "
                 f"{n_columns}. Is there a space inside a token?"
             )
-        _check_tag(cells[-1], place)
+        _check_tag(cells[-1], where)
         if not sentence:
             document.append(sentence)
         sentence.append(cells)
